@@ -1,0 +1,23 @@
+"""The errors that a person can act on.
+
+    AuditError            2: usage, configuration, unreadable input, nothing to audit
+    └── Refused           4: the input is fine, but the plan's rules forbid to go on
+
+Any other exception is our bug: the command line prints its traceback and exits with 3.
+"""
+
+
+class AuditError(Exception):
+    """Something in the input is wrong: what, where, and what to do next, in one message."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Refused(AuditError):
+    """The rules of the sealed plan forbid this step, for example a full run without a passed pilot."""
+
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""The policy losses, each in numpy (reference) and in torch (what runs)."""

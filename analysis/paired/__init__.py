@@ -1,0 +1,1 @@
+"""Paired comparison: the sample, the interval, the verdict, the registered rule."""

@@ -1,0 +1,1 @@
+"""The plan: its model, its formats, its lints."""

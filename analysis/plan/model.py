@@ -1,0 +1,281 @@
+"""Plan format 3: every setting that a run needs is a field.
+
+Formats 1 and 2 are read by `analysis.plan.legacy`; they say in prose what format 3 says in fields.
+All models are frozen and refuse unknown keys: a misspelt setting must never be ignored.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class PlanPart(BaseModel):
+    """A frozen block of a plan that refuses unknown keys, NaN and infinities."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Rollout(PlanPart):
+    """How a batch is sampled and split: one batch a rollout step, `updates_per_batch` optimiser steps on it."""
+
+    groups_per_batch: Count
+    group_size: Annotated[int, Field(ge=2)]
+    temperature: Positive
+    max_tokens: Count
+    renderer: str = Field(description="the chat renderer, or 'plain' where the prompt is sent as it is")
+    stop: list[str] = Field(default_factory=list, description="extra stop strings; the end token always stops")
+    updates_per_batch: Count
+    rollout_batches: Count
+
+
+class Loss(PlanPart):
+    """One policy loss; the arms' losses may differ, everything else may not.
+
+    The token loss is ``-(r*A)`` with r = exp(current_logprob - anchor_logprob), clipped (`ratio_clip`, with
+    `eps`) or masked (`divergence_mask`, with `divergence` and `delta`).
+    """
+
+    kind: Literal["ratio_clip", "divergence_mask"]
+    form: Literal["ratio", "score"] = Field(
+        description="ratio: r is differentiable; score: r is detached and multiplies log pi. Same gradient, other value."
+    )
+    eps: Positive | None = None
+    delta: Positive | None = None
+    divergence: Literal["binary_tv", "binary_kl"] | None = None
+    anchor: Literal["sampler"] = Field(description="whose probability stands in the denominator of r")
+    truncation: Positive | None = Field(description="largest ratio that multiplies the advantage; null: none")
+    reduction: Literal["token_sum"] = Field(description="token_sum: summed over loss tokens, no mean anywhere")
+
+    @model_validator(mode="after")
+    def _parameters_fit_the_kind(self) -> "Loss":
+        if self.kind == "ratio_clip":
+            if self.eps is None or self.delta is not None or self.divergence is not None:
+                raise ValueError("a ratio_clip loss has eps, and neither delta nor divergence")
+            if self.form != "ratio":
+                raise ValueError("a ratio_clip loss exists in the ratio form only")
+        elif self.eps is not None or self.delta is None or self.divergence is None:
+            raise ValueError("a divergence_mask loss has divergence and delta, and no eps")
+        return self
+
+
+class Arm(PlanPart):
+    """One training run: a condition (the treatment or what it is compared with) under one seed."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    role: Literal["baseline", "treatment", "other"]
+    condition: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    seed: Annotated[int, Field(ge=0)]
+    loss: str
+
+
+class Optimizer(PlanPart):
+    """AdamW; with weight_decay 0 it is Adam. Every field is sent, so that no SDK default can enter."""
+
+    name: Literal["adamw"]
+    learning_rate: Positive
+    beta1: Share
+    beta2: Share
+    eps: Positive
+    weight_decay: Annotated[float, Field(ge=0.0)]
+    grad_clip_norm: Annotated[float, Field(ge=0.0)] = Field(description="0: no clipping")
+
+
+class Task(PlanPart):
+    """Which task file runs (`runner/loop/tasks/<id>.py`) and how many items each split gives."""
+
+    id: str
+    train_items: Count | None = Field(default=None, description="null: all")
+    validation_items: Count
+    test_items: Count
+
+
+class Evaluation(PlanPart):
+    """Greedy evaluation of the base model (once) and of each arm's final checkpoint."""
+
+    metric: str
+    temperature: Annotated[float, Field(ge=0.0)] = 0.0
+    max_tokens: Count
+    samples_per_item: Count = 1
+    grader: str
+
+
+class Check(PlanPart):
+    """One limit of the activation gate. At least one of `min`, `max`, `one_of` is given."""
+
+    metric: str
+    measures: str = Field(description="in words, for the reader")
+    min: float | None = None
+    max: float | None = None
+    one_of: list[str] | None = None
+    arm: Literal["baseline", "treatment", "all"] = "treatment"
+    update: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="0-based minibatch update; null: the metric's own default"
+    )
+
+    @model_validator(mode="after")
+    def _can_fail(self) -> "Check":
+        if self.min is None and self.max is None and not self.one_of:
+            raise ValueError("a check without min, max and one_of cannot fail")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is larger than max")
+        if self.one_of and (self.min is not None or self.max is not None):
+            raise ValueError("one_of excludes min and max")
+        return self
+
+
+class ActivationGate(PlanPart):
+    """What the pilot must show before the full run may start."""
+
+    applicable: bool
+    reason: str
+    pilot_steps: Count = 5
+    checks: list[Check]
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> "ActivationGate":
+        if self.applicable and not self.checks:
+            raise ValueError("an applicable gate without checks cannot fail")
+        return self
+
+
+class Criterion(PlanPart):
+    """One contrast of the decision rule and its limits."""
+
+    id: str
+    metric: str
+    bounds: tuple[float, float] = Field(description="smallest and largest possible score of one item")
+    weights: dict[str, float] = Field(description="weight of each role in the contrast")
+    margin: Annotated[float, Field(ge=0.0)] = 0.0
+    floor: float | None = Field(default=None, description="refuted below it; null: -margin")
+    band: Annotated[float, Field(gt=0.0)] | None = Field(default=None, description="tie inside [-band, band]")
+
+    @model_validator(mode="after")
+    def _contrast(self) -> "Criterion":
+        if self.bounds[0] >= self.bounds[1]:
+            raise ValueError("bounds must be [smallest, largest] with smallest < largest")
+        if abs(sum(self.weights.values())) > 1e-12 or not any(self.weights.values()):
+            raise ValueError("the weights of a contrast sum to 0 and are not all 0")
+        if self.floor is not None and self.floor > self.margin:
+            raise ValueError("floor is above margin: one interval could be validated and refuted")
+        return self
+
+
+class DecisionRule(PlanPart):
+    """The registered rule: one method, one alpha, one or more criteria."""
+
+    version: Literal[1, 2] = 2
+    method: str
+    alpha: Annotated[float, Field(gt=0.0, lt=1.0)]
+    unit: Literal["fixed_checkpoint_items", "training_seeds"]
+    estimand: str
+    seeds: Annotated[list[int], Field(min_length=1)]
+    criteria: Annotated[list[Criterion], Field(min_length=1)]
+    combine: Literal["all", "holm"] = "all"
+    resampling_seed: int | None = None
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "DecisionRule":
+        ids = [criterion.id for criterion in self.criteria]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two criteria share an id")
+        return self
+
+
+class Preflight(PlanPart):
+    """A check that must have passed before a full run; its settings are read by the preflight itself."""
+
+    required: bool
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class Preflights(PlanPart):
+    """The preflights a plan may demand; results are written to the pilot's directory, never into the plan."""
+
+    correctness: Preflight = Preflight(required=False)
+    restoration: Preflight = Preflight(required=False)
+    feasibility: Preflight = Preflight(required=False)
+
+
+class Budget(PlanPart):
+    """What the experiment may cost."""
+
+    gpu_hours: Annotated[float, Field(ge=0.0)]
+    max_wall_minutes: Positive
+
+
+class Sweep(PlanPart):
+    """Learning-rate grids, one a condition, chosen on the validation split only."""
+
+    learning_rates: dict[str, list[Positive]]
+
+
+class Plan(PlanPart):
+    """A runnable plan (format 3)."""
+
+    format: Literal[3]
+    title: str
+    hypothesis: str
+    supersedes: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        default=None, description="sha256 of the plan that this one replaces"
+    )
+    notes: list[str] = Field(default_factory=list, description="how open points of an earlier plan were resolved")
+    base_model: str
+    lora_rank: Count
+    task: Task
+    dataset: dict[str, Any] = Field(default_factory=dict, description="where the items come from")
+    rollout: Rollout
+    losses: dict[str, Loss]
+    arms: Annotated[list[Arm], Field(min_length=1)]
+    optimizer: Optimizer
+    evaluation: Evaluation
+    primary_endpoint: str
+    activation_gate: ActivationGate
+    preflights: Preflights = Preflights()
+    decision_rule: DecisionRule
+    budget: Budget | None = None
+    sweep: Sweep | None = None
+    generation_audit: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> "Plan":
+        for arm in self.arms:
+            if arm.loss not in self.losses:
+                raise ValueError(f"arm {arm.name!r} names loss {arm.loss!r}, which is not under losses")
+        names = [arm.name for arm in self.arms]
+        if len(set(names)) != len(names):
+            raise ValueError("two arms share a name")
+        pairs = [(arm.condition, arm.seed) for arm in self.arms]
+        if len(set(pairs)) != len(pairs):
+            raise ValueError("two arms share condition and seed")
+        for condition in {arm.condition for arm in self.arms}:
+            settings = {(arm.role, arm.loss) for arm in self.arms if arm.condition == condition}
+            if len(settings) > 1:
+                raise ValueError(f"condition {condition!r} has arms of different role or loss")
+        roles = {arm.role for arm in self.arms}
+        for criterion in self.decision_rule.criteria:
+            for role in criterion.weights:
+                if role not in roles:
+                    raise ValueError(f"criterion {criterion.id!r} weighs role {role!r}, which no arm has")
+        seeds = {arm.seed for arm in self.arms}
+        if not set(self.decision_rule.seeds) <= seeds:
+            raise ValueError("decision_rule.seeds names a seed that no arm has")
+        return self
+
+    def loss_of(self, condition: str) -> Loss:
+        """Return the loss of a condition.
+
+        Raises:
+            KeyError: no arm has this condition.
+        """
+        for arm in self.arms:
+            if arm.condition == condition:
+                return self.losses[arm.loss]
+        raise KeyError(condition)
+
+    def conditions(self, role: str) -> list[str]:
+        """Return the conditions with this role, in the plan's order, each once."""
+        return list(dict.fromkeys(arm.condition for arm in self.arms if arm.role == role))

@@ -1,0 +1,1 @@
+"""Metrics, gate, drift and decision, computed from what the store opens."""

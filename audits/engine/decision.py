@@ -1,0 +1,69 @@
+"""The decision on a run: pairing, gate and seal first, then the registered rule."""
+
+from dataclasses import dataclass
+
+from analysis.paired.interval import Guarantee
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Discordance of right/wrong scores; None where scores are not binary."""
+
+    both: int
+    only_treatment: int
+    only_baseline: int
+    neither: int
+
+
+@dataclass(frozen=True)
+class CriterionResult:
+    """One criterion: its interval and how the lattice reads it."""
+
+    id: str
+    metric: str
+    verdict: str
+    estimate: float
+    lower: float
+    upper: float
+    margin: float
+    floor: float
+    band: float | None
+    p_value: float | None
+    bounds: tuple[float, float]
+    counts: Counts | None
+
+
+@dataclass(frozen=True)
+class Exploratory:
+    """An interval that was not registered: it is printed and never decides."""
+
+    method: str
+    guarantee: Guarantee
+    criteria: tuple[CriterionResult, ...]
+
+
+@dataclass(frozen=True)
+class DecisionReport:
+    """What `audit decide` prints. `verdict` is the registered method's, whatever else was asked for."""
+
+    run: str
+    verdict: str
+    registered: bool
+    method: str
+    guarantee: Guarantee
+    alpha: float
+    n_items: int
+    baseline: str
+    treatment: str
+    unit: str
+    estimand: str
+    criteria: tuple[CriterionResult, ...]
+    exploratory: tuple[Exploratory, ...] = ()
+    reasons: tuple[str, ...] = ()
+    plan_sha256: str | None = None
+    recorded_look: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0 validated, 1 refuted or tie, 4 inconclusive or void."""
+        return {"validated": 0, "refuted": 1, "tie": 1}.get(self.verdict, 4)

@@ -1,0 +1,1 @@
+"""The run directory: the only place that writes or opens its files."""

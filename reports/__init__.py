@@ -1,0 +1,1 @@
+"""What a person sees: all words and numbers are decided in the model, then rendered."""

@@ -1,0 +1,1 @@
+"""The sections of the report, one a file with its template."""

@@ -1,0 +1,1 @@
+"""Everything that runs: commands, the experiment loop, the local service, the importers."""

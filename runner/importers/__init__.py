@@ -1,0 +1,1 @@
+"""Outcomes and logs of other tools, one importer a file."""

@@ -1,0 +1,1 @@
+"""The experiment, through the tinker SDK and nothing else."""
