@@ -20,7 +20,9 @@ class Limit:
         if self.one_of is not None:
             return str(value) in self.one_of
         number = float(value)
-        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max) and number == number
+        return (
+            (self.min is None or number >= self.min) and (self.max is None or number <= self.max) and number == number
+        )
 
     def __str__(self) -> str:
         if self.one_of is not None:

@@ -1,0 +1,175 @@
+"""`run.json`, what a run is, and `files.jsonl`, which of its files are whole."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from analysis.errors import AuditError
+from audits.store.schema import FORMAT_VERSION
+
+MANIFEST_NAME = "run.json"
+FILES_NAME = "files.jsonl"
+
+
+class ManifestPart(BaseModel):
+    """A block of `run.json`; keys of later minor versions are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class ArmRecord(ManifestPart):
+    """One arm as it was run or imported; `arm` and `seed` are the folder names of its files."""
+
+    arm: str
+    seed: int
+    role: Literal["baseline", "treatment", "other"]
+    name: str
+    loss: str | None = None
+
+
+class PilotLink(ManifestPart):
+    """The pilot that allowed a full run."""
+
+    run_id: str
+    path: str
+    gate_sha256: str
+    status: str
+
+
+class Manifest(ManifestPart):
+    """`run.json`: what the run is, what executed it, and how far it got."""
+
+    format_version: int = FORMAT_VERSION
+    run_id: str
+    kind: Literal["pilot", "full", "imported"]
+    status: Literal["running", "complete", "interrupted", "failed"]
+    arms: list[ArmRecord]
+    started_at: str
+    finished_at: str | None = None
+    plan_sha256: str | None = None
+    pilot: PilotLink | None = None
+    executed: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    git: dict[str, Any] = {}
+    backend: dict[str, Any] = {}
+    command_line: list[str] = []
+    source: dict[str, Any] = {}
+
+
+class FileRecord(BaseModel):
+    """One line of `files.jsonl`: a data file that is whole."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    path: str
+    table: str
+    rows: int
+    bytes: int
+    sha256: str
+    schema_version: int
+
+
+def read_manifest(run: Path) -> Manifest:
+    """Return the manifest of a run directory.
+
+    Raises:
+        AuditError: no such directory, no or broken `run.json`, or a later format version.
+    """
+    path = run / MANIFEST_NAME
+    if not run.is_dir():
+        raise AuditError(f"{run}: there is no such run directory")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise AuditError(
+            f"{run}: not a run directory, it has no {MANIFEST_NAME}. `audit run` and `audit import` write one"
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise AuditError(f"{path}: not readable as JSON ({error})") from error
+    version = data.get("format_version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise AuditError(
+            f"{path}: format version {version} is later than {FORMAT_VERSION}, the last that this runaudit reads; "
+            "install a later one"
+        )
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        raise AuditError(f"{path}: {where}: {first['msg']}") from error
+
+
+def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
+    """Return the lines of `files.jsonl` and notes on what was not whole.
+
+    A last line without its newline was being written when the process died: it is passed over with a note.
+
+    Raises:
+        AuditError: a line that is not valid, with its number.
+    """
+    path = run / FILES_NAME
+    if not path.exists():
+        return (), (f"{FILES_NAME} does not exist: no data file was finished",)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuditError(f"{path}: not readable ({error})") from error
+    *lines, torn = text.split("\n")
+    notes = (f"{FILES_NAME}: the last line was never finished and is passed over",) if torn else ()
+    records: dict[str, FileRecord] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = FileRecord.model_validate_json(line)
+        except ValidationError as error:
+            raise AuditError(f"{path}, line {number}: not a file record ({error.errors()[0]['msg']})") from error
+        if not (run / record.path).resolve().is_relative_to(run.resolve()):
+            raise AuditError(f"{path}, line {number}: {record.path!r} lies outside the run directory")
+        records[record.path] = record
+    return tuple(records.values()), notes
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+    temporary.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, where the platform can open a directory."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_manifest(run: Path, manifest: Manifest) -> None:
+    """Write `run.json` whole."""
+    text = json.dumps(manifest.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False)
+    write_whole(run / MANIFEST_NAME, f"{text}\n".encode())
+
+
+def append_lines(path: Path, lines: list[str]) -> None:
+    """Append whole lines and make them durable; a torn last line of a dead writer is cut off first."""
+    with path.open("ab+") as handle:
+        size = handle.seek(0, os.SEEK_END)
+        if size:
+            handle.seek(0)
+            content = handle.read()
+            if not content.endswith(b"\n"):
+                handle.truncate(content.rfind(b"\n") + 1)
+        handle.seek(0, os.SEEK_END)
+        handle.write("".join(line + "\n" for line in lines).encode("utf-8"))
+        handle.flush()
+        os.fsync(handle.fileno())

@@ -1,0 +1,183 @@
+"""Opens a run: what it is, which files are whole, and DuckDB connections over them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.errors import AuditError
+from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
+from audits.store.schema import SQL_FOLDER, Table, tables
+from audits.store.seal import SealedPlan, read_sealed_plan
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory that was opened and whose manifest is readable.
+
+    Attributes:
+        path: the directory.
+        manifest: `run.json`.
+        sealed: the plan sealed in it, None for outcomes imported without one.
+        files: the whole files by `files.jsonl`.
+        notes: what was found unfinished.
+    """
+
+    path: Path
+    manifest: Manifest
+    sealed: SealedPlan | None
+    files: tuple[FileRecord, ...]
+    notes: tuple[str, ...]
+
+    def records(self, table: str) -> tuple[FileRecord, ...]:
+        """Return the whole files of a table, sorted by path."""
+        return tuple(sorted((file for file in self.files if file.table == table), key=lambda file: file.path))
+
+    def has(self, table: str) -> bool:
+        """Return whether at least one row of this table was logged."""
+        return any(file.rows for file in self.records(table))
+
+
+def open_run(path: Path) -> Run:
+    """Open a run directory.
+
+    Raises:
+        AuditError: it is no run directory, or its manifest, plan or list of files is not readable.
+    """
+    manifest = read_manifest(path)
+    files, notes = read_files(path)
+    unknown = sorted({file.table for file in files} - set(tables()))
+    notes += tuple(f"table {name} is not part of this format version and is passed over" for name in unknown)
+    return Run(path, manifest, read_sealed_plan(path), files, notes)
+
+
+def check_files(run: Run, table: Table) -> Any:
+    """Check the files of a table against their manifest lines and the schema.
+
+    Returns:
+        The Arrow schema of all files together (required columns, then optional and unknown ones), without the
+        path's `arm` and `seed`; None where the table has no file.
+
+    Raises:
+        AuditError: a file is missing, of another size or row count than its line says, not Parquet, or without a
+            column that the format demands.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schemas = []
+    for record in run.records(table.name):
+        path = run.path / record.path
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise AuditError(
+                f"{path}: is listed in files.jsonl and is missing. Restore it, or run the experiment again"
+            ) from None
+        if size != record.bytes:
+            raise AuditError(f"{path}: has {size} bytes, files.jsonl says {record.bytes}: truncated or changed")
+        try:
+            with pq.ParquetFile(path) as parquet:
+                rows, schema = parquet.metadata.num_rows, parquet.schema_arrow
+        except (pa.ArrowInvalid, OSError) as error:
+            raise AuditError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
+        if rows != record.rows:
+            raise AuditError(f"{path}: has {rows} rows, files.jsonl says {record.rows}: changed after it was written")
+        _check_columns(path, table, schema)
+        schemas.append(schema.remove_metadata())
+    if not schemas:
+        return None
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise AuditError(f"{run.path / table.name}: files disagree on a column's type ({error})") from error
+
+
+def _check_columns(path: Path, table: Table, schema: Any) -> None:
+    for column in table.columns:
+        index = schema.get_field_index(column.name)
+        if index < 0:
+            if column.required:
+                raise AuditError(
+                    f"{path}: column {column.name} is missing ({column.documentation}); {table.written_by} provides it"
+                )
+            continue
+        found, wanted = schema.field(index).type, table.arrow_schema({column.name}).field(column.name).type
+        if _kind(found) != _kind(wanted):
+            raise AuditError(f"{path}: column {column.name} is {found}, the format says {wanted}")
+
+
+def _kind(arrow_type: Any) -> str:
+    import pyarrow.types as types
+
+    for name in ("integer", "floating", "boolean", "timestamp"):
+        if getattr(types, f"is_{name}")(arrow_type):
+            return name
+    if types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_dictionary(arrow_type):
+        return "string"
+    return "list" if types.is_list(arrow_type) or types.is_large_list(arrow_type) else str(arrow_type)
+
+
+@contextmanager
+def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Give a DuckDB connection with a view for each logged table and for each file of `sql/views/`.
+
+    A table that was never logged is an empty one with the format's columns, so that every query runs;
+    ask `Run.has` before a figure is drawn from it.
+
+    Raises:
+        AuditError: a listed file is not what its manifest line says (see `check_files`).
+    """
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        for table in tables().values():
+            _create_view(connection, run, table)
+        for name, text in view_texts():
+            connection.execute(f"CREATE VIEW {name} AS {text}")
+        yield connection
+    except duckdb.IOException as error:
+        raise AuditError(f"{run.path}: {str(error).splitlines()[0]}") from error
+    except duckdb.InvalidInputException as error:
+        raise AuditError(f"{run.path}: a data file cannot be decoded: {str(error).splitlines()[0]}") from error
+    finally:
+        connection.close()
+
+
+def view_texts() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each view in `sql/views/`, sorted by name."""
+    for path in sorted((SQL_FOLDER / "views").glob("*.sql")):
+        yield path.stem, path.read_text(encoding="utf-8").rstrip().rstrip(";")
+
+
+def _create_view(connection: "duckdb.DuckDBPyConnection", run: Run, table: Table) -> None:
+    schema = check_files(run, table)
+    keys = {"arm": "VARCHAR", "seed": "INTEGER"} if table.partitioned else {}
+    if schema is None:
+        columns = [f"{name} {sql_type}" for name, sql_type in keys.items()]
+        columns += [f'"{column.name}" {column.sql_type}' for column in table.columns]
+        connection.execute(f'CREATE TABLE "{table.name}" ({", ".join(columns)})')
+        return
+    paths = ", ".join(_sql_path(run.path / record.path) for record in run.records(table.name))
+    types = ", ".join(f"'{name}': {sql_type}" for name, sql_type in keys.items())
+    hive = f"hive_partitioning = true, hive_types = {{{types}}}" if keys else "hive_partitioning = false"
+    absent = "".join(
+        f', CAST(NULL AS {column.sql_type}) AS "{column.name}"'
+        for column in table.columns
+        if schema.get_field_index(column.name) < 0
+    )
+    connection.execute(
+        f'CREATE VIEW "{table.name}" AS SELECT *{absent} FROM read_parquet([{paths}], union_by_name = true, {hive})'
+    )
+
+
+def _sql_path(path: Path) -> str:
+    # A run directory may be called `run[1]`; DuckDB would read the bracket as a pattern.
+    literal = "".join(f"[{character}]" if character in "*?[" else character for character in path.as_posix())
+    return "'" + literal.replace("'", "''") + "'"

@@ -1,0 +1,132 @@
+"""The only place that writes a run's data files: whole files, checked columns, one manifest line a file."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import AuditError
+from audits.store.manifest import FILES_NAME, FileRecord, Manifest, append_lines, write_manifest, write_whole
+from audits.store.schema import FORMAT_VERSION, Table, tables
+from audits.store.seal import PLAN_NAME, SealedPlan
+
+Columns = Mapping[str, Sequence[Any]]
+
+# One page holds a whole step, so that the compressor sees the first update's tokens while it packs the second's.
+_PAGE_ROWS = 1 << 20
+_PAGE_BYTES = 8 << 20
+
+
+class RunWriter:
+    """Writes one run directory; a file appears whole or not at all."""
+
+    def __init__(self, run: Path, manifest: Manifest) -> None:
+        self.run = run
+        self.manifest = manifest
+
+    @classmethod
+    def create(cls, run: Path, manifest: Manifest, sealed: SealedPlan | None) -> "RunWriter":
+        """Make the run directory; the plan is written before anything else.
+
+        Raises:
+            AuditError: the directory exists and is not empty.
+        """
+        if run.exists() and (not run.is_dir() or any(run.iterdir())):
+            raise AuditError(f"{run}: exists and is not empty. Choose another --out, or remove it first")
+        run.mkdir(parents=True, exist_ok=True)
+        if sealed is not None:
+            write_whole(run / PLAN_NAME, sealed.canonical)
+        write_manifest(run, manifest)
+        return cls(run, manifest)
+
+    def update_manifest(self, **changes: Any) -> None:
+        """Replace fields of `run.json`."""
+        self.manifest = self.manifest.model_copy(update=changes)
+        write_manifest(self.run, self.manifest)
+
+    def write_prompts(self, columns: Columns) -> None:
+        """Write the table of prompts, one file for the run."""
+        self._commit([self._write_file(tables()["prompts"], Path("prompts.parquet"), columns)])
+
+    def write_step(self, arm: str, seed: int, step: int, data: Mapping[str, Columns]) -> None:
+        """Write all tables of one step of one arm; the step is whole when their lines are in `files.jsonl`.
+
+        Args:
+            arm: the arm's folder name (its condition).
+            seed: the arm's training seed.
+            step: the rollout step, 0-based.
+            data: columns by table name; columns have one length and are sorted as they should be stored.
+        """
+        records = []
+        for name, columns in data.items():
+            relative = Path(name) / f"arm={arm}" / f"seed={seed}" / f"step={step:06d}.parquet"
+            records.append(self._write_file(tables()[name], relative, columns))
+        self._commit(records)
+
+    def write_evals(self, arm: str, seed: int, checkpoint: str, columns: Columns) -> None:
+        """Write the outcomes of one checkpoint of one arm."""
+        relative = Path("evals") / f"arm={arm}" / f"seed={seed}" / f"checkpoint={checkpoint}.parquet"
+        self._commit([self._write_file(tables()["evals"], relative, columns)])
+
+    def _commit(self, records: list[FileRecord]) -> None:
+        append_lines(self.run / FILES_NAME, [record.model_dump_json() for record in records])
+
+    def _write_file(self, table: Table, relative: Path, columns: Columns) -> FileRecord:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        arrow = _arrow_table(table, columns, relative)
+        path = self.run / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sink = pa.BufferOutputStream()
+        pq.write_table(
+            arrow,
+            sink,
+            compression="zstd",
+            compression_level=3,
+            use_dictionary=_dictionary_columns(table, arrow.column_names),
+            column_encoding={name: "DELTA_BINARY_PACKED" for name in ("position",) if name in arrow.column_names},
+            row_group_size=max(arrow.num_rows, 1),
+            data_page_size=_PAGE_BYTES,
+            max_rows_per_page=_PAGE_ROWS,
+            write_page_checksum=True,
+            store_schema=True,
+        )
+        content = sink.getvalue().to_pybytes()
+        write_whole(path, content)
+        return FileRecord(
+            path=relative.as_posix(),
+            table=table.name,
+            rows=arrow.num_rows,
+            bytes=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            schema_version=FORMAT_VERSION,
+        )
+
+
+def _arrow_table(table: Table, columns: Columns, relative: Path) -> Any:
+    import pyarrow as pa
+
+    known = {column.name for column in table.columns}
+    unknown = sorted(set(columns) - known)
+    if unknown:
+        raise ValueError(f"{relative}: table {table.name} has no column {', '.join(unknown)}")
+    schema = table.arrow_schema(set(columns))
+    missing = [name for name in schema.names if name not in columns]
+    if missing:
+        raise ValueError(f"{relative}: table {table.name} needs {', '.join(missing)}")
+    try:
+        arrow = pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"{relative}: {error}") from error
+    for field in schema:
+        if not field.nullable and arrow.column(field.name).null_count:
+            raise ValueError(f"{relative}: {field.name} has nulls and must not")
+    return arrow
+
+
+def _dictionary_columns(table: Table, present: list[str]) -> list[str]:
+    floats = {column.name for column in table.columns if column.sql_type in {"FLOAT", "DOUBLE"}}
+    # Few distinct values: one advantage a rollout, and settings that hold for the whole file.
+    repeated = {"advantage", "reward", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "grad_clip_norm"}
+    return [name for name in present if name != "position" and (name not in floats or name in repeated)]
