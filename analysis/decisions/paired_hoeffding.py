@@ -1,8 +1,8 @@
 """Hoeffding's interval for the mean paired difference: the lightest assumptions, the widest interval.
 
 For independent differences in [a, b], not necessarily identically distributed,
-P(|mean - expectation| >= t) <= 2 exp(-2 n t^2 / (b - a)^2) (Hoeffding 1963, theorem 2), so that the half-width at
-level alpha is (b - a) sqrt(log(2 / alpha) / (2 n)); for right/wrong scores b - a = 2.
+P(|mean - expectation| >= t) <= 2 exp(-2 n t^2 / (b - a)^2) (Hoeffding 1963, theorem 2), so that the
+half-width at level alpha is (b - a) sqrt(log(2 / alpha) / (2 n)); for right/wrong scores b - a = 2.
 """
 
 import math

@@ -35,7 +35,8 @@ class Interval:
         estimate: the observed mean difference.
         lower: lower limit, inside the range of the difference.
         upper: upper limit, inside the range of the difference.
-        p_value: for the null hypothesis "difference <= margin", dual to `lower`; None where the method has none.
+        p_value: for the null hypothesis "difference <= margin", dual to `lower` at the two-sided level: at
+            most alpha where `lower` is above the margin; None where the method has none.
         trusted: False where the method is known to fail on these data; the verdict is then `inconclusive`.
         reason: why it is not trusted.
     """

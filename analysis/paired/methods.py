@@ -15,9 +15,7 @@ from analysis.paired.sample import PairedSample
 class IntervalFunction(Protocol):
     """The one function that every decision method has."""
 
-    def __call__(
-        self, sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: int | None = None
-    ) -> Interval:
+    def __call__(self, sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: int | None = None) -> Interval:
         """Return the interval; see `analysis.paired.interval.Interval`."""
 
 

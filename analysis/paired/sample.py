@@ -64,7 +64,7 @@ class PairedSample:
 
     @property
     def estimate(self) -> float:
-        """Observed mean difference; from the counts where there are any, so that it is exactly (b - c) / n."""
+        """Observed mean difference; from the counts where there are any, so that it is exact."""
         if self.counts is not None:
             return (self.counts.only_treatment - self.counts.only_baseline) / self.counts.n_items
         return float(self.differences.mean())
@@ -96,3 +96,22 @@ def sample_from_scores(
             neither=int((~right & ~base).sum()),
         )
     return PairedSample(treatment - baseline, (low - high, high - low), counts)
+
+
+def sample_from_counts(counts: PairedCounts) -> PairedSample:
+    """Return the sample of right/wrong scores with this 2 x 2 table.
+
+    Args:
+        counts: the table; its cells are not negative.
+
+    Returns:
+        Differences in {-1, 0, 1}, shape (n,): first the items that only the treatment has right, then those
+        that only the baseline has right, then those on which the arms agree.
+
+    Raises:
+        AuditError: the table has no items.
+    """
+    differences = np.zeros(counts.n_items)
+    differences[: counts.only_treatment] = 1.0
+    differences[counts.only_treatment : counts.discordant] = -1.0
+    return PairedSample(differences, (-1.0, 1.0), counts)
