@@ -39,7 +39,7 @@ class StepValue:
     arm: str
     seed: int
     step: int
-    value: float
+    value: float | str
     numerator: float | None
     denominator: int
 

@@ -1,0 +1,158 @@
+"""From a measured figure to a check: its status, the reason, and what stands beside it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from audits.engine.check import Check, Limit, Status
+from audits.engine.measure import Measurement, measure
+from audits.engine.metric import Metric
+from audits.store.reader import Run
+from audits.store.schema import tables
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One metric asked of one arm, with the limit that the plan sets."""
+
+    connection: "duckdb.DuckDBPyConnection"
+    run: Run
+    metric: Metric
+    parameters: Mapping[str, str]
+    arm: str
+    update: int | None
+    limit: Limit
+    measures: str
+
+
+def answer(question: Question) -> Check:
+    """Measure the metric and judge it. Evidence that is missing is `inconclusive`, a rule that cannot fire `fail`."""
+    metric, run = question.metric, question.run
+    check = Check(
+        id=metric.id,
+        status="inconclusive",
+        value=None,
+        limit=question.limit,
+        unit=metric.header["unit"],
+        definition=metric.fill(metric.header["definition"], question.parameters),
+        arm=question.arm,
+        rows_examined=0,
+        measures=question.measures,
+    )
+    if not run.has(metric.table):
+        return replace(
+            check, reason=f"table {metric.table} was never logged in this run", mend=_provided_by(metric.table)
+        )
+    found = measure(question.connection, metric, question.parameters, arm=question.arm, update=question.update)
+    check = replace(
+        check,
+        value=found.value,
+        numerator=found.numerator,
+        denominator=found.denominator,
+        rows_examined=found.rows,
+        steps=found.steps,
+        sql=found.sql,
+    )
+    if not found.rows or found.value is None:
+        status, reason = _nothing_to_measure(question)
+        return replace(check, status=status, reason=reason, mend=_provided_by(metric.table))
+    if found.non_finite:
+        return replace(
+            check,
+            value=None,
+            status="fail",
+            reason=f"{found.non_finite} of {found.rows} rows are NaN or infinite: the figure has no meaning",
+            mend="find them: SELECT * FROM loss_tokens WHERE NOT is_finite",
+        )
+    check = replace(check, notes=tuple(_notes(question, found)))
+    if not _inside(question, found):
+        return replace(check, status="fail", reason=_why_outside(question, found))
+    warnings = list(_warnings(question, found))
+    return replace(check, status="warn" if warnings else "pass", reason="; ".join(warnings) or None)
+
+
+def _provided_by(table: str) -> str:
+    return f"{tables()[table].written_by} writes table {table}; an importer does where its source holds it"
+
+
+def _inside(question: Question, found: Measurement) -> bool:
+    if question.metric.over == "every_step":
+        return all(question.limit.admits(step.value) for step in found.steps)
+    return found.value is not None and question.limit.admits(found.value)
+
+
+def _nothing_to_measure(question: Question) -> tuple[Status, str]:
+    arm, update = question.arm, question.update
+    (last,) = question.connection.execute(
+        f'SELECT max("update") FROM {question.metric.table} WHERE arm = ?', [arm]
+    ).fetchone() or (None,)
+    if last is None:
+        return "inconclusive", f"no row of arm {arm} was logged in table {question.metric.table}"
+    return "fail", (
+        f"the rule cannot fire: the check is on the {_ordinal(update)} update of a batch, and arm {arm} executed "
+        f"{int(last) + 1} update a batch. On the first update the policy is still the sampler's, so that neither mask "
+        "nor clip can act; set updates_per_batch to 2 or more"
+    )
+
+
+def _ordinal(update: int | None) -> str:
+    number = update or 0
+    return _ORDINALS[number] if number < len(_ORDINALS) else f"{number + 1}th"
+
+
+def _why_outside(question: Question, found: Measurement) -> str:
+    metric, limit = question.metric, question.limit
+    if found.numerator == 0 and metric.is_share:
+        if found.reach is None:
+            return "the rule did not fire: no token's advantage pushed it further from the sampler"
+        caption = metric.fill(metric.captions["reach"], question.parameters)
+        return f"the rule did not fire: the largest {caption} was {found.reach:.3g}"
+    if metric.over == "every_step":
+        outside = [step for step in found.steps if not limit.admits(step.value)]
+        first = outside[0].value
+        shown = first if isinstance(first, str) else f"{first:g}"
+        return f"{len(outside)} of {len(found.steps)} batches are outside; the first is step {outside[0].step}: {shown}"
+    if limit.min is not None and isinstance(found.value, float) and found.value < limit.min:
+        return f"below the smallest value the plan allows, {limit.min:g}"
+    return f"above the largest value the plan allows, {limit.max:g}"
+
+
+def _notes(question: Question, found: Measurement) -> Iterator[str]:
+    if found.beside is not None:
+        yield f"{question.metric.captions['beside']}: {found.beside:.5f}"
+    if question.metric.is_share and found.steps:
+        idle = sum(step.value == 0 for step in found.steps)
+        yield f"{idle} of {len(found.steps)} steps at zero"
+    if _first_update_factor(question) is not None:
+        first = _at_first_update(question)
+        if first is not None:
+            yield f"at the first update (no drift yet: mismatch of sampler and trainer): {first:.3g}"
+
+
+def _warnings(question: Question, found: Measurement) -> Iterator[str]:
+    if question.metric.is_share and found.steps:
+        idle = sum(step.value == 0 for step in found.steps)
+        if 2 * idle > len(found.steps):
+            yield f"the mean rests on few steps: {idle} of {len(found.steps)} are at zero"
+    factor = _first_update_factor(question)
+    first = _at_first_update(question) if factor is not None else None
+    if factor is not None and first is not None and isinstance(found.value, float) and found.value < factor * first:
+        yield (
+            f"only {found.value / first:.2f} times the first update's {first:.3g}, which is noise between sampler and "
+            f"trainer: below {factor:g} times, the limit may be passed by noise alone"
+        )
+
+
+def _first_update_factor(question: Question) -> float | None:
+    text = question.metric.header.get("warn below first update times")
+    return float(text) if text is not None and question.update else None
+
+
+def _at_first_update(question: Question) -> float | None:
+    first = measure(question.connection, question.metric, question.parameters, arm=question.arm, update=0)
+    return first.value if isinstance(first.value, float) else None

@@ -1,0 +1,16 @@
+-- name: 90th percentile of |p_current - p_sampler|
+-- unit: probability
+-- definition: abs_p_difference_q90@sampler/loss_tokens
+-- denominator: loss tokens of the update, zero advantage included, pooled over the steps
+-- anchor: sampler_logprob, the behaviour policy at sampling
+-- from: loss_tokens
+-- needs: tokens.sampler_logprob, tokens.current_logprob
+-- arm: treatment
+-- update: 1
+-- over: pooled
+-- warn below first update times: 1.5
+-- source: exact order statistics with linear interpolation (quantile_cont), Hyndman and Fan 1996, type 7
+-- values:
+binary_tv
+-- finish:
+quantile_cont(value, 0.9)
