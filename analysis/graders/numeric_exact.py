@@ -1,0 +1,46 @@
+"""Exact numeric match: the whole completion is one integer, it ended by itself, and it equals the gold answer.
+
+Extraction: the completion without surrounding white space must be an optional sign and ASCII digits, nothing else.
+Comparison: of the numbers (`082` is 82, `-0` is 0), exact at any length.
+"""
+
+import re
+
+from analysis.graders.grade import Grade
+
+_INTEGER = re.compile(r"([+-]?)0*([0-9]+)", re.ASCII)
+
+
+def extract_integer(completion: str) -> str | None:
+    """Return the integer that the completion consists of, without leading zeros or plus sign; None if it is no integer.
+
+    Args:
+        completion: decoded text without special tokens.
+    """
+    match = _INTEGER.fullmatch(completion.strip())
+    if match is None:
+        return None
+    sign, digits = match.groups()
+    return f"-{digits}" if sign == "-" and digits != "0" else digits
+
+
+def grade(completion: str, stop_reason: str, gold: str) -> Grade:
+    """Grade a completion: reward 1 for the right integer and nothing beside it, else 0.
+
+    Args:
+        completion: decoded text without special tokens.
+        stop_reason: `stop` if the model ended by itself; any other word means that the answer may go on.
+        gold: the right answer, an integer.
+
+    Raises:
+        ValueError: the gold answer is no integer, so nothing could be right.
+    """
+    right = extract_integer(gold)
+    if right is None:
+        raise ValueError(f"gold answer {gold!r} is not an integer")
+    found = extract_integer(completion)
+    if found is None:
+        return Grade(0.0, False, None, "not_an_integer")
+    if stop_reason != "stop":
+        return Grade(0.0, False, found, "unfinished")
+    return Grade(float(found == right), found == right, found, "whole_completion")
