@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 Count = Annotated[int, Field(ge=1)]
+Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class PlanPart(BaseModel):
@@ -41,7 +41,8 @@ class Loss(PlanPart):
 
     kind: Literal["ratio_clip", "divergence_mask"]
     form: Literal["ratio", "score"] = Field(
-        description="ratio: r is differentiable; score: r is detached and multiplies log pi. Same gradient, other value."
+        description="ratio: r is differentiable; score: r is detached and multiplies log pi. "
+        "Same gradient, other value."
     )
     eps: Positive | None = None
     delta: Positive | None = None
@@ -77,8 +78,8 @@ class Optimizer(PlanPart):
 
     name: Literal["adamw"]
     learning_rate: Positive
-    beta1: Share
-    beta2: Share
+    beta1: Decay
+    beta2: Decay
     eps: Positive
     weight_decay: Annotated[float, Field(ge=0.0)]
     grad_clip_norm: Annotated[float, Field(ge=0.0)] = Field(description="0: no clipping")
@@ -111,7 +112,9 @@ class Check(PlanPart):
     min: float | None = None
     max: float | None = None
     one_of: list[str] | None = None
-    arm: Literal["baseline", "treatment", "all"] = "treatment"
+    arm: Literal["baseline", "treatment", "all"] | None = Field(
+        default=None, description="whose log is measured; null: the metric's own default"
+    )
     update: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="0-based minibatch update; null: the metric's own default"
     )
@@ -263,6 +266,14 @@ class Plan(PlanPart):
         seeds = {arm.seed for arm in self.arms}
         if not set(self.decision_rule.seeds) <= seeds:
             raise ValueError("decision_rule.seeds names a seed that no arm has")
+        return self
+
+    @model_validator(mode="after")
+    def _sweep_names_conditions(self) -> "Plan":
+        known = {arm.condition for arm in self.arms}
+        for condition in self.sweep.learning_rates if self.sweep else ():
+            if condition not in known:
+                raise ValueError(f"sweep names condition {condition!r}, which no arm has")
         return self
 
     def loss_of(self, condition: str) -> Loss:
