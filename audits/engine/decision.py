@@ -1,18 +1,9 @@
-"""The decision on a run: pairing, gate and seal first, then the registered rule."""
+"""What a decision is: the verdict, the intervals it rests on, and what speaks against it."""
 
 from dataclasses import dataclass
 
 from analysis.paired.interval import Guarantee
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Discordance of right/wrong scores; None where scores are not binary."""
-
-    both: int
-    only_treatment: int
-    only_baseline: int
-    neither: int
+from analysis.paired.sample import PairedCounts
 
 
 @dataclass(frozen=True)
@@ -30,7 +21,7 @@ class CriterionResult:
     band: float | None
     p_value: float | None
     bounds: tuple[float, float]
-    counts: Counts | None
+    counts: PairedCounts | None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ allowed: an allowed directory could be written to, and a list of allowed stateme
 data-modifying common table expression.
 """
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ def query(run: Run, sql: str, *, memory_limit: str = "4GB", seconds: int = 600) 
 
     with tempfile.TemporaryDirectory(prefix="runaudit-sql-") as spill:
         connection = duckdb.connect(":memory:", config=_closed_configuration(seconds))
+        logged: set[str] = set()
         try:
             connection.execute(f"SET temp_directory = '{Path(spill).as_posix()}'")
             connection.execute(f"SET memory_limit = '{memory_limit}'")
@@ -66,14 +68,17 @@ def _closed_configuration(seconds: int) -> dict[str, Any]:
 
 
 def _register(connection: "duckdb.DuckDBPyConnection", run: Run) -> set[str]:
+    import duckdb
+
     logged = set()
     for table in tables().values():
         dataset = _dataset(run, table)
         if dataset is not None:
             connection.register(table.name, dataset)
             logged.add(table.name)
-    if "tokens" in logged:
-        for name, text in view_texts():
+    for name, text in view_texts():
+        # A view over a table that was never logged does not exist; a query on it then says what was never logged.
+        with contextlib.suppress(duckdb.CatalogException):
             connection.execute(f"CREATE VIEW {name} AS {text}")
     return logged
 
@@ -91,7 +96,7 @@ def _dataset(run: Run, table: Table) -> Any:
         [(run.path / record.path).as_posix() for record in run.records(table.name)],
         format="parquet",
         partitioning=partitioning,
-        schema=pa.schema(list(schema) + list(keys)) if table.partitioned else schema,
+        schema=pa.unify_schemas([schema, table.arrow_schema(), *([keys] if table.partitioned else [])]),
     )
 
 

@@ -1,0 +1,179 @@
+"""The decision on a run: pairing, seal, gate and preflights first, then the registered rule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analysis.errors import AuditError
+from analysis.paired.methods import DecisionMethod, load_method
+from analysis.paired.rule import Contrast, RuleVerdict
+from analysis.paired.rule import decide as decide_rule
+from analysis.plan.model import Criterion, DecisionRule
+from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
+from audits.engine.outcomes import ItemScores, contrast_sample, load_item_scores
+from audits.engine.standing import missing_steps, void_reasons
+from audits.store.reader import Run
+
+DEFAULT_METHOD = "paired_hoeffding"
+DEFAULT_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """What may be chosen on the command line where no plan is sealed; None keeps the default."""
+
+    alpha: float | None = None
+    margin: float | None = None
+    floor: float | None = None
+    band: float | None = None
+    weights: Mapping[str, float] | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that were given."""
+        return [name for name, value in vars(self).items() if value is not None]
+
+
+def decide(run: Run, *, method: str | None = None, options: RuleOptions | None = None) -> DecisionReport:
+    """Decide on a run by its plan's rule, or by the default rule where no plan is sealed in it.
+
+    Args:
+        run: a full, imported or pilot run with final evaluations.
+        method: a decision method. Where a rule is registered, another method than its own is exploratory and
+            changes neither verdict nor exit code.
+        options: the rule's numbers, only where no plan is sealed.
+
+    Raises:
+        AuditError: nothing to decide on, broken pairing (item ids are named), unknown method, or options against
+            a sealed rule.
+    """
+    options = options or RuleOptions()
+    if run.sealed is not None and options.given:
+        raise AuditError(
+            f"{run.path}: the rule is sealed in plan.json, so --{options.given[0]} cannot be chosen. "
+            "`audit decide` without it gives the registered verdict"
+        )
+    registered = run.sealed is not None and run.manifest.kind == "full"
+    rule = run.sealed.plan.decision_rule if run.sealed is not None else _default_rule(method, options)
+    roles = list(dict.fromkeys(role for criterion in rule.criteria for role in criterion.weights))
+    items = load_item_scores(run, roles, rule.seeds if run.sealed is not None else None)
+    chosen = load_method(rule.method)
+    result = _apply(rule, chosen, items)
+    verdict, reasons = _standing(run, result)
+    asked = load_method(method) if method is not None and method != rule.method else None
+    return DecisionReport(
+        run=str(run.path),
+        verdict=verdict,
+        registered=registered,
+        method=chosen.id,
+        guarantee=chosen.info.guarantee,
+        alpha=rule.alpha,
+        n_items=len(items.item_ids),
+        baseline=_name(run, items, "baseline"),
+        treatment=_name(run, items, "treatment"),
+        unit=rule.unit,
+        estimand=rule.estimand,
+        criteria=_criteria(rule, result),
+        exploratory=() if asked is None else (_exploratory(rule, asked, items),),
+        reasons=reasons,
+        plan_sha256=run.sealed.sha256 if run.sealed is not None else None,
+    )
+
+
+def _default_rule(method: str | None, options: RuleOptions) -> DecisionRule:
+    margin = options.margin or 0.0
+    if options.band is not None and options.band <= 0:
+        raise AuditError(f"--band {options.band:g}: a tie band is larger than 0")
+    if options.alpha is not None and not 0 < options.alpha < 1:
+        raise AuditError(f"--alpha {options.alpha:g}: alpha lies between 0 and 1")
+    if margin < 0:
+        raise AuditError(f"--margin {margin:g}: a margin is at least 0; swap the arms to ask the other question")
+    if options.floor is not None and options.floor > margin:
+        raise AuditError(
+            f"--floor {options.floor:g} is above the margin {margin:g}: no interval could mean only one thing"
+        )
+    weights = dict(options.weights or {"treatment": 1.0, "baseline": -1.0})
+    if abs(sum(weights.values())) > 1e-12 or not any(weights.values()):
+        raise AuditError("--weights: the weights of a contrast sum to 0 and are not all 0")
+    return DecisionRule(
+        method=method or DEFAULT_METHOD,
+        alpha=options.alpha or DEFAULT_ALPHA,
+        unit="fixed_checkpoint_items",
+        estimand="mean difference in score on items like these, for the two sets of outcomes as they are",
+        seeds=[0],
+        criteria=[
+            Criterion(
+                id="primary",
+                metric="score",
+                bounds=(0.0, 1.0),
+                weights=weights,
+                margin=margin,
+                floor=options.floor,
+                band=options.band,
+            )
+        ],
+    )
+
+
+def _apply(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> RuleVerdict:
+    if rule.unit != "fixed_checkpoint_items":
+        raise AuditError(
+            f"the plan claims something about the algorithm (unit {rule.unit}): that needs a seed-level method, "
+            f"and {method.id} speaks of fixed checkpoints only"
+        )
+    contrasts = [
+        Contrast(
+            id=criterion.id,
+            sample=contrast_sample(items, criterion.weights, criterion.bounds),
+            margin=criterion.margin,
+            floor=criterion.floor,
+            band=criterion.band,
+        )
+        for criterion in rule.criteria
+    ]
+    return decide_rule(contrasts, method=method, alpha=rule.alpha, combine=rule.combine, seed=rule.resampling_seed)
+
+
+def _standing(run: Run, result: RuleVerdict) -> tuple[str, tuple[str, ...]]:
+    if run.sealed is None:
+        return result.verdict, ("no plan is sealed in this run: the rule was not registered", *result.reasons)
+    if run.manifest.kind == "pilot":
+        return "inconclusive", ("pilot: a pilot is evaluated on validation items and decides nothing",)
+    void = void_reasons(run, run.sealed) if run.manifest.kind == "full" else ()
+    if void:
+        return "void", void
+    absent = missing_steps(run, run.sealed.plan) if run.manifest.kind == "full" else None
+    if absent is not None:
+        return "inconclusive", (f"the run is not finished: {absent}",)
+    return result.verdict, result.reasons
+
+
+def _criteria(rule: DecisionRule, result: RuleVerdict) -> tuple[CriterionResult, ...]:
+    return tuple(
+        CriterionResult(
+            id=criterion.id,
+            metric=criterion.metric,
+            verdict=found.verdict,
+            estimate=found.interval.estimate,
+            lower=found.interval.lower,
+            upper=found.interval.upper,
+            margin=criterion.margin,
+            floor=0.0 - criterion.margin if criterion.floor is None else criterion.floor,
+            band=criterion.band,
+            p_value=found.interval.p_value,
+            bounds=found.contrast.sample.bounds,
+            counts=found.contrast.sample.counts,
+        )
+        for criterion, found in zip(rule.criteria, result.criteria, strict=True)
+    )
+
+
+def _exploratory(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> Exploratory:
+    return Exploratory(method.id, method.info.guarantee, _criteria(rule, _apply(rule, method, items)))
+
+
+def _name(run: Run, items: ItemScores, role: str) -> str:
+    condition = items.conditions.get(role)
+    if condition is None:
+        return ""
+    names = [arm.name for arm in run.manifest.arms if arm.arm == condition]
+    return names[0] if len(names) == 1 else condition

@@ -1,0 +1,55 @@
+"""One result, in the format that was asked for, on one stream."""
+
+from typing import TextIO
+
+from audits.engine.check import CheckReport
+from audits.engine.decision import DecisionReport
+
+
+def emit_checks(report: CheckReport, format: str, stream: TextIO, *, command: str) -> None:
+    """Write the checks as `table`, `json`, `junit` or `github`.
+
+    Args:
+        report: the checks.
+        format: one of the four.
+        stream: usually stdout.
+        command: the `audit` command that gave them, for headings.
+    """
+    if format == "table":
+        from reports.emitters.table import checks_table, write
+
+        write(checks_table(report, command=command), stream)
+    elif format == "json":
+        from reports.emitters.contracts import checks_object
+        from reports.emitters.json import dumps
+
+        stream.write(dumps(checks_object(report)) + "\n")
+    elif format == "junit":
+        from reports.emitters.junit import checks_junit
+
+        stream.write(checks_junit(report, command=command) + "\n")
+    else:
+        from reports.emitters.github import checks_github
+
+        stream.write(checks_github(report, file=f"{report.run}/run.json", command=command) + "\n")
+
+
+def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:
+    """Write the decision as `table`, `json`, `junit` or `github`."""
+    if format == "table":
+        from reports.emitters.table import decision_text, write
+
+        write(decision_text(report), stream)
+    elif format == "json":
+        from reports.emitters.contracts import decision_object
+        from reports.emitters.json import dumps
+
+        stream.write(dumps(decision_object(report)) + "\n")
+    elif format == "junit":
+        from reports.emitters.junit import decision_junit
+
+        stream.write(decision_junit(report) + "\n")
+    else:
+        from reports.emitters.github import decision_github
+
+        stream.write(decision_github(report, file=f"{report.run}/run.json") + "\n")

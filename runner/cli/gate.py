@@ -1,0 +1,43 @@
+"""`audit gate`: was the treatment really active in the pilot?"""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How the checks are printed."""
+
+    table = "table"
+    json = "json"
+    junit = "junit"
+    github = "github"
+
+
+def command(
+    run: Annotated[Path | None, typer.Argument(help="Run directory; default: the newest under ./runs.")] = None,
+    format: Annotated[Format, typer.Option(help="How the checks are printed.")] = Format.table,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
+) -> None:
+    """Evaluate the plan's activation gate on a run's logs.
+
+    Exit codes: 0 passed, 1 a check failed, 2 unreadable input, 4 evidence is missing.
+    """
+    from analysis.errors import AuditError
+    from audits.engine.gate import evaluate_gate
+    from audits.store.reader import open_run
+    from reports.emitters.emit import emit_checks
+    from runner.runs import choose_run
+
+    opened = open_run(choose_run(run))
+    if opened.sealed is None:
+        raise AuditError(
+            f"{opened.path}: no plan is sealed in this run, so there is no gate to evaluate. "
+            "A run made by `audit run PLAN` carries its plan"
+        )
+    report = evaluate_gate(opened, opened.sealed.plan)
+    emit_checks(report, format.value, sys.stdout, command="gate")
+    raise typer.Exit(0 if exit_zero else report.exit_code)

@@ -1,0 +1,26 @@
+"""Records that somebody looked at the outcomes."""
+
+import dataclasses
+from datetime import UTC, datetime
+
+import typer
+
+from audits.engine.decision import DecisionReport
+from audits.store.looks import record_look
+from audits.store.reader import Run
+
+
+def record(run: Run, report: DecisionReport) -> DecisionReport:
+    """Record this look in the run and return the report that says whether it could be recorded."""
+    look = {
+        "looked_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": report.exploratory[0].method if report.exploratory else report.method,
+        "registered": report.registered and not report.exploratory,
+        "alpha": report.alpha,
+        "n_items": report.n_items,
+        "verdict": report.verdict,
+    }
+    recorded = record_look(run.path, look)
+    if not recorded:
+        typer.echo(f"audit: {run.path} is read-only: this look was not recorded", err=True)
+    return dataclasses.replace(report, recorded_look=recorded)
