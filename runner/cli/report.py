@@ -1,0 +1,28 @@
+"""`audit report`: one HTML page for a reviewer."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    run: Annotated[Path | None, typer.Argument(help="Run directory; default: the newest under ./runs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run.")] = None,
+) -> None:
+    """Write the decision report as one file that needs no network. It records no look at the outcomes."""
+    from analysis.errors import AuditError
+    from audits.store.manifest import write_whole
+    from audits.store.reader import open_run
+    from reports.emitters.html import render_html
+    from runner.pages import build_page
+    from runner.runs import choose_run
+
+    opened = open_run(choose_run(run))
+    page = render_html(build_page(opened)).encode()
+    target = out if out is not None else opened.path / "report.html"
+    try:
+        write_whole(target, page)
+    except OSError as error:
+        raise AuditError(f"{target}: cannot be written ({error.strerror}). Choose another place with --out") from error
+    typer.echo(f"{target} ({len(page) / 1e6:.2f} MB)")

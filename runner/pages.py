@@ -1,0 +1,89 @@
+"""Gathers what the report shows of a run."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from analysis.plan.model import Plan
+from audits.engine.check import CheckReport
+from audits.engine.decide import decide
+from audits.engine.decision import DecisionReport
+from audits.engine.drift import drift_by_step
+from audits.engine.gate import evaluate_gate
+from audits.engine.standing import linked_pilot
+from audits.store.looks import read_looks
+from audits.store.reader import Run
+
+if TYPE_CHECKING:
+    from reports.model import ReportModel
+
+
+def build_page(run: Run) -> "ReportModel":
+    """Return the report of a run: decision, gate of its pilot, drift, provenance and looks.
+
+    Raises:
+        AuditError: the run has neither an evaluation nor a log, or a file is damaged.
+    """
+    from reports.model import build_report
+
+    plan = run.sealed.plan if run.sealed is not None else None
+    return build_report(
+        run=str(run.path),
+        title=plan.title if plan is not None else run.path.name,
+        decision=_decision(run),
+        gate=_gate(run),
+        drift=drift_by_step(run, plan),
+        provenance=_provenance(run),
+        looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
+        plan_summary=_plan_summary(plan) if plan is not None else {},
+    )
+
+
+def _decision(run: Run) -> DecisionReport | None:
+    return decide(run) if run.has("evals") else None
+
+
+def _gate(run: Run) -> CheckReport | None:
+    """The gate of the linked pilot where there is one: that is the gate which allowed the run."""
+    if run.sealed is None:
+        return None
+    pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)
+    return evaluate_gate(pilot, run.sealed.plan) if pilot is not None else None
+
+
+def _provenance(run: Run) -> dict[str, str]:
+    manifest = run.manifest
+    facts = {
+        "run id": manifest.run_id,
+        "kind": manifest.kind,
+        "status": manifest.status,
+        "started (local clock, UTC)": manifest.started_at,
+        "finished (local clock, UTC)": manifest.finished_at or "not finished",
+        "plan sha256": manifest.plan_sha256 or "no sealed plan",
+        "command": " ".join(manifest.command_line),
+    }
+    if manifest.pilot is not None:
+        facts["pilot"] = f"{manifest.pilot.path}, run id {manifest.pilot.run_id}, gate {manifest.pilot.status}"
+        facts["gate sha256"] = manifest.pilot.gate_sha256
+    facts |= {f"git {key}": str(value) for key, value in manifest.git.items() if value is not None}
+    facts |= {f"backend {key}": str(value) for key, value in manifest.backend.items()}
+    facts |= {f"source {key}": str(value) for key, value in manifest.source.items()}
+    facts |= {f"version of {name}": version for name, version in sorted(manifest.versions.items())}
+    return facts
+
+
+def _plan_summary(plan: Plan) -> Mapping[str, str]:
+    rollout, optimizer = plan.rollout, plan.optimizer
+    temperature = plan.evaluation.temperature
+    return {
+        "hypothesis": plan.hypothesis,
+        "base model": plan.base_model,
+        "task": plan.task.id,
+        "batch": f"{rollout.groups_per_batch} groups of {rollout.group_size}, temperature {rollout.temperature:g}, "
+        f"at most {rollout.max_tokens} tokens",
+        "training": f"{rollout.rollout_batches} batches, {rollout.updates_per_batch} updates each, "
+        f"LoRA rank {plan.lora_rank}",
+        "optimiser": f"AdamW, learning rate {optimizer.learning_rate:g}, beta {optimizer.beta1:g} and "
+        f"{optimizer.beta2:g}, eps {optimizer.eps:g}, weight decay {optimizer.weight_decay:g}",
+        "decoding": "greedy" if temperature == 0 else f"temperature {temperature:g}",
+        "primary endpoint": plan.primary_endpoint,
+    }
