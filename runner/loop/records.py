@@ -1,0 +1,130 @@
+"""The columns of the run format, as `RunWriter` takes them, from what was sampled and trained."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.plan.model import Arm, Plan
+from runner.loop.phases import Phase
+from runner.loop.prompts import Prompt
+from runner.loop.sampling import RolloutBatch, Sample
+from runner.loop.training import Update
+
+Columns = dict[str, Any]
+
+
+def prompt_columns(prompts: Sequence[Prompt]) -> Columns:
+    """Return the prompts table, one row a prompt, in the order given."""
+    return {
+        "prompt_id": [prompt.problem.prompt_id for prompt in prompts],
+        "split": [prompt.problem.split for prompt in prompts],
+        "prompt_sha256": [prompt.sha256 for prompt in prompts],
+        "question": [prompt.problem.question for prompt in prompts],
+        "rendered": [prompt.rendered for prompt in prompts],
+        "token_ids": [list(prompt.token_ids) for prompt in prompts],
+        "gold": [prompt.problem.gold for prompt in prompts],
+        "template_sha256": [prompt.template_sha256 for prompt in prompts],
+    }
+
+
+def token_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
+    """Return the tokens table of one step: one row a loss token, by update, rollout and position."""
+    pairs = [(update, rollout_id) for update in updates for rollout_id in update.rollout_ids]
+    samples = [batch.samples[rollout_id] for _, rollout_id in pairs]
+    lengths = np.array([len(sample.token_ids) for sample in samples])
+    current = [logprobs for update in updates for logprobs in update.current_logprobs]
+    return {
+        "step": np.full(lengths.sum(), batch.step, np.int32),
+        "update": np.repeat(np.array([update.update for update, _ in pairs], np.int8), lengths),
+        "rollout_id": np.repeat(np.array([rollout_id for _, rollout_id in pairs], np.int32), lengths),
+        "position": np.concatenate([np.arange(length, dtype=np.int32) for length in lengths]),
+        "token_id": np.concatenate([sample.token_ids for sample in samples]),
+        "sampler_logprob": np.concatenate([sample.logprobs for sample in samples]),
+        "current_logprob": np.concatenate(current),
+        "advantage": np.repeat(batch.advantages[[rollout_id for _, rollout_id in pairs]].astype(np.float32), lengths),
+    }
+
+
+def rollout_columns(batch: RolloutBatch) -> Columns:
+    """Return the rollouts table of one step, one row a sampled completion."""
+    samples = batch.samples
+    return {
+        "step": np.full(len(samples), batch.step, np.int32),
+        "rollout_id": np.arange(len(samples), dtype=np.int32),
+        "group_id": batch.group_ids.astype(np.int32),
+        "prompt_id": [sample.prompt.problem.prompt_id for sample in samples],
+        "reward": [sample.grade.reward for sample in samples],
+        "advantage": batch.advantages,
+        "n_tokens": [len(sample.token_ids) for sample in samples],
+        "stop_reason": [sample.stop_reason for sample in samples],
+        "sampler_version": [batch.sampler_version] * len(samples),
+        "completion": [sample.completion for sample in samples],
+        "extracted": [sample.grade.extracted for sample in samples],
+        "gold": [sample.prompt.problem.gold for sample in samples],
+        "extraction": [sample.grade.extraction for sample in samples],
+    }
+
+
+def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Sequence[Update]) -> Columns:
+    """Return the updates table of one step, one row an optimiser step, with the settings as they were sent.
+
+    Args:
+        plan: gives the loss and the optimiser.
+        arm: whose loss.
+        base_model: as the service reported it.
+        step: the rollout step, 0-based.
+        updates: of this step.
+    """
+    count = len(updates)
+    config = json.dumps(plan.losses[arm.loss].model_dump(), sort_keys=True)
+    sent = plan.optimizer.model_dump(exclude={"name"})
+    return {
+        "step": [step] * count,
+        "update": [update.update for update in updates],
+        "optim_step": [step * plan.rollout.updates_per_batch + update.update + 1 for update in updates],
+        "loss_id": [arm.loss] * count,
+        "loss_config": [config] * count,
+        "loss": [update.loss for update in updates],
+        "n_loss_tokens": [update.n_loss_tokens for update in updates],
+        **{name: [float(value)] * count for name, value in sent.items()},
+        "base_model": [base_model] * count,
+        "seconds_forward_backward": [update.seconds_forward_backward for update in updates],
+        "seconds_optim": [update.seconds_optim for update in updates],
+    }
+
+
+def phase_columns(phases: Sequence[Phase]) -> Columns:
+    """Return the phases table, one row a phase."""
+    return {
+        "step": [phase.step for phase in phases],
+        "phase": [phase.phase for phase in phases],
+        "started_at": [phase.started_at for phase in phases],
+        "seconds": [phase.seconds for phase in phases],
+    }
+
+
+def eval_columns(checkpoint: str, outcomes: Sequence[Sequence[Sample]]) -> Columns:
+    """Return the evals table of one checkpoint: one row an item a sample; the score is 1 where it is correct.
+
+    Args:
+        checkpoint: `base`, `stepNNNNNN` or `final`.
+        outcomes: the samples of each item.
+    """
+    rows = [(number, sample) for samples in outcomes for number, sample in enumerate(samples)]
+    return {
+        "checkpoint": [checkpoint] * len(rows),
+        "item_id": [sample.prompt.problem.prompt_id for _, sample in rows],
+        "sample": [number for number, _ in rows],
+        "score": [float(sample.grade.correct) for _, sample in rows],
+        "correct": [sample.grade.correct for _, sample in rows],
+        "extracted": [sample.grade.extracted for _, sample in rows],
+        "gold": [sample.prompt.problem.gold for _, sample in rows],
+        "completion": [sample.completion for _, sample in rows],
+        "extraction": [sample.grade.extraction for _, sample in rows],
+        "stop_reason": [sample.stop_reason for _, sample in rows],
+        "n_tokens": [len(sample.token_ids) for _, sample in rows],
+        "prompt_id": [sample.prompt.problem.prompt_id for _, sample in rows],
+        "error": [None] * len(rows),
+    }

@@ -1,0 +1,167 @@
+"""Trains on one rollout batch: minibatches of whole groups, one forward-backward and one optimiser step each."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.errors import AuditError
+from analysis.losses import build_loss
+from analysis.plan.model import Loss, Optimizer
+from runner.loop.backend import Backend
+from runner.loop.policy import Policy, adam_params
+from runner.loop.sampling import RolloutBatch, Sample
+
+if TYPE_CHECKING:
+    import tinker
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Update:
+    """One minibatch update as it was executed.
+
+    Attributes:
+        update: 0-based inside the rollout batch.
+        rollout_ids: rollouts of this minibatch that had at least one loss token.
+        current_logprobs: one array a rollout: log pi of its loss tokens in this update's own forward pass.
+        loss: the value that was differentiated, summed over loss tokens.
+        n_hidden: loss tokens whose gradient the clip or the mask took away.
+        seconds_forward_backward: wall time.
+        seconds_optim: wall time.
+    """
+
+    update: int
+    rollout_ids: tuple[int, ...]
+    current_logprobs: tuple[NDArray[np.float32], ...]
+    loss: float
+    n_hidden: int
+    seconds_forward_backward: float
+    seconds_optim: float
+
+    @property
+    def n_loss_tokens(self) -> int:
+        """Loss tokens of this minibatch, zero advantage included."""
+        return sum(len(logprobs) for logprobs in self.current_logprobs)
+
+
+def minibatches(group_ids: NDArray[np.int64], updates_per_batch: int) -> list[NDArray[np.int64]]:
+    """Split rollouts into minibatches of whole, consecutive groups, as even as possible.
+
+    Args:
+        group_ids: the group of each rollout, shape (n,).
+        updates_per_batch: how many minibatches.
+
+    Returns:
+        Rollout indices of each minibatch; together they are all rollouts, each once.
+
+    Raises:
+        AuditError: there are fewer groups than updates.
+    """
+    groups = np.unique(group_ids)
+    if len(groups) < updates_per_batch:
+        raise AuditError(
+            f"rollout.updates_per_batch is {updates_per_batch}, but a batch has only {len(groups)} groups, and a group "
+            "is never split. Plan more groups a batch or fewer updates"
+        )
+    return [np.flatnonzero(np.isin(group_ids, part)) for part in np.array_split(groups, updates_per_batch)]
+
+
+def train_batch(
+    backend: Backend,
+    policy: Policy,
+    loss: Loss,
+    optimizer: Optimizer,
+    batch: RolloutBatch,
+    updates_per_batch: int,
+    clock: Clock = time.monotonic,
+) -> list[Update]:
+    """Run all updates of one rollout batch, in order; each sampled token is used once.
+
+    Raises:
+        AuditError: the service refused a request or went away, or a minibatch has no loss token.
+    """
+    evaluate = build_loss(loss)
+    done = []
+    for number, members in enumerate(minibatches(batch.group_ids, updates_per_batch)):
+        rollout_ids = tuple(int(index) for index in members if len(batch.samples[index].token_ids))
+        if not rollout_ids:
+            raise AuditError(
+                f"step {batch.step}, update {number}: every completion is empty, so there is no loss token"
+            )
+        data = [_datum(batch.samples[index], batch.advantages[index]) for index in rollout_ids]
+        where = f"step {batch.step}, update {number}"
+        captured: list[Sequence[Any]] = []
+        begun = clock()
+        metrics = _forward_backward(backend, policy, data, _capturing(evaluate, captured), where)
+        between = clock()
+        _optim_step(backend, policy, optimizer, where)
+        ended = clock()
+        done.append(
+            Update(
+                update=number,
+                rollout_ids=rollout_ids,
+                current_logprobs=_completion_part(captured[-1], [batch.samples[index] for index in rollout_ids]),
+                loss=float(metrics["loss:sum"]),
+                n_hidden=int(metrics["custom/hidden:sum"]),
+                seconds_forward_backward=between - begun,
+                seconds_optim=ended - between,
+            )
+        )
+    return done
+
+
+def _datum(sample: Sample, advantage: float) -> "tinker.Datum":
+    """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets."""
+    import tinker
+
+    sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
+    n_prompt = len(sequence) - len(sample.token_ids) - 1
+    before = np.zeros(n_prompt, np.float32)
+    ones = np.ones(len(sample.token_ids), np.float32)
+    return tinker.Datum(
+        model_input=tinker.ModelInput.from_ints(sequence[:-1]),
+        loss_fn_inputs={
+            name: tinker.TensorData.from_numpy(array)
+            for name, array in {
+                "target_tokens": np.asarray(sequence[1:], np.int64),
+                "sampler_logprobs": np.concatenate([before, sample.logprobs]),
+                "advantages": np.concatenate([before, ones * np.float32(advantage)]),
+                "mask": np.concatenate([before, ones]),
+            }.items()
+        },
+    )
+
+
+def _capturing(evaluate: Callable[..., Any], captured: list[Sequence[Any]]) -> Callable[..., Any]:
+    """Keep the log-probabilities that the loss is handed: they are this update's forward pass and no other."""
+
+    def custom_loss(data: Sequence[Any], logprobs: Sequence[Any]) -> Any:
+        captured.append([values.detach() for values in logprobs])
+        return evaluate(data, logprobs)
+
+    return custom_loss
+
+
+def _completion_part(logprobs: Sequence[Any], samples: Sequence[Sample]) -> tuple[NDArray[np.float32], ...]:
+    return tuple(
+        values.numpy()[len(values) - len(sample.token_ids) :].astype(np.float32)
+        for values, sample in zip(logprobs, samples, strict=True)
+    )
+
+
+def _forward_backward(
+    backend: Backend, policy: Policy, data: list["tinker.Datum"], custom_loss: Callable[..., Any], where: str
+) -> Mapping[str, float]:
+    doing = f"{where}: forward_backward_custom"
+    pending = backend.submit(doing, lambda: policy.client.forward_backward_custom(data, custom_loss))
+    return backend.wait(doing, pending).metrics
+
+
+def _optim_step(backend: Backend, policy: Policy, optimizer: Optimizer, where: str) -> None:
+    doing = f"{where}: optim_step"
+    backend.wait(doing, backend.submit(doing, lambda: policy.client.optim_step(adam_params(optimizer))))
