@@ -109,9 +109,9 @@ def _check(check: Check) -> str:
         limit = f"at most {check.max:g}" if check.min is None else f"at least {check.min:g}"
     else:
         limit = f"exactly {check.min:g}" if check.min == check.max else f"from {check.min:g} to {check.max:g}"
-    update = "" if check.update is None else f", update {check.update}"
-    arm = "all arms" if check.arm == "all" else f"{check.arm} arm"
-    return f"{check.metric} {limit} ({check.measures}; {arm}{update})"
+    where = {None: "", "all": "; all arms"}.get(check.arm, f"; {check.arm} arm")
+    update = "" if check.update is None else f"; update {check.update}, counted from 0"
+    return f"{check.metric} {limit} ({check.measures}{where}{update})"
 
 
 def _proof(plan: Plan) -> str:

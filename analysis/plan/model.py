@@ -22,14 +22,16 @@ class PlanPart(BaseModel):
 class Rollout(PlanPart):
     """How a batch is sampled and split: one batch a rollout step, `updates_per_batch` optimiser steps on it."""
 
-    groups_per_batch: Count
-    group_size: Annotated[int, Field(ge=2)]
-    temperature: Positive
-    max_tokens: Count
+    groups_per_batch: Count = Field(description="prompts a batch; each has one group of samples")
+    group_size: Annotated[int, Field(ge=2)] = Field(
+        description="samples a prompt; the advantage is the reward minus the group's mean"
+    )
+    temperature: Positive = Field(description="of sampling in training")
+    max_tokens: Count = Field(description="largest number of new tokens of a sample")
     renderer: str = Field(description="the chat renderer, or 'plain' where the prompt is sent as it is")
     stop: list[str] = Field(default_factory=list, description="extra stop strings; the end token always stops")
-    updates_per_batch: Count
-    rollout_batches: Count
+    updates_per_batch: Count = Field(description="optimiser steps on each batch; the batch is split by group")
+    rollout_batches: Count = Field(description="batches of the full run; times updates_per_batch: its optimiser steps")
 
 
 class Loss(PlanPart):
@@ -44,9 +46,14 @@ class Loss(PlanPart):
         description="ratio: r is differentiable; score: r is detached and multiplies log pi. "
         "Same gradient, other value."
     )
-    eps: Positive | None = None
-    delta: Positive | None = None
-    divergence: Literal["binary_tv", "binary_kl"] | None = None
+    eps: Positive | None = Field(default=None, description="ratio_clip: r is clipped to [1 - eps, 1 + eps]")
+    delta: Positive | None = Field(
+        default=None,
+        description="divergence_mask: a token is masked above it, in the direction that its advantage pushes",
+    )
+    divergence: Literal["binary_tv", "binary_kl"] | None = Field(
+        default=None, description="divergence_mask: of the sampled token's probability, sampler against current"
+    )
     anchor: Literal["sampler"] = Field(description="whose probability stands in the denominator of r")
     truncation: Positive | None = Field(description="largest ratio that multiplies the advantage; null: none")
     reduction: Literal["token_sum"] = Field(description="token_sum: summed over loss tokens, no mean anywhere")
@@ -67,10 +74,10 @@ class Arm(PlanPart):
     """One training run: a condition (the treatment or what it is compared with) under one seed."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    role: Literal["baseline", "treatment", "other"]
+    role: Literal["baseline", "treatment", "other"] = Field(description="what the contrast weighs")
     condition: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     seed: Annotated[int, Field(ge=0)]
-    loss: str
+    loss: str = Field(description="an id under losses")
 
 
 class Optimizer(PlanPart):
@@ -80,38 +87,38 @@ class Optimizer(PlanPart):
     learning_rate: Positive
     beta1: Decay
     beta2: Decay
-    eps: Positive
-    weight_decay: Annotated[float, Field(ge=0.0)]
+    eps: Positive = Field(description="the SDK's own default is 1e-12")
+    weight_decay: Annotated[float, Field(ge=0.0)] = Field(description="0: Adam")
     grad_clip_norm: Annotated[float, Field(ge=0.0)] = Field(description="0: no clipping")
 
 
 class Task(PlanPart):
     """Which task file runs (`runner/loop/tasks/<id>.py`) and how many items each split gives."""
 
-    id: str
+    id: str = Field(description="the task's file in runner/loop/tasks")
     train_items: Count | None = Field(default=None, description="null: all")
-    validation_items: Count
-    test_items: Count
+    validation_items: Count = Field(description="held out of train; pilots and sweeps are evaluated on these")
+    test_items: Count = Field(description="the primary endpoint's items")
 
 
 class Evaluation(PlanPart):
     """Greedy evaluation of the base model (once) and of each arm's final checkpoint."""
 
     metric: str
-    temperature: Annotated[float, Field(ge=0.0)] = 0.0
+    temperature: Annotated[float, Field(ge=0.0)] = Field(default=0.0, description="0: greedy")
     max_tokens: Count
     samples_per_item: Count = 1
-    grader: str
+    grader: str = Field(description="how an answer is compared with the gold one")
 
 
 class Check(PlanPart):
     """One limit of the activation gate. At least one of `min`, `max`, `one_of` is given."""
 
-    metric: str
+    metric: str = Field(description="the metric's file in sql/metrics")
     measures: str = Field(description="in words, for the reader")
-    min: float | None = None
-    max: float | None = None
-    one_of: list[str] | None = None
+    min: float | None = Field(default=None, description="smallest value that passes")
+    max: float | None = Field(default=None, description="largest value that passes")
+    one_of: list[str] | None = Field(default=None, description="the texts that pass")
     arm: Literal["baseline", "treatment", "all"] | None = Field(
         default=None, description="whose log is measured; null: the metric's own default"
     )
@@ -133,9 +140,9 @@ class Check(PlanPart):
 class ActivationGate(PlanPart):
     """What the pilot must show before the full run may start."""
 
-    applicable: bool
+    applicable: bool = Field(description="false: nothing is checked, and the reason says why")
     reason: str
-    pilot_steps: Count = 5
+    pilot_steps: Count = Field(default=5, description="rollout batches of the pilot")
     checks: list[Check]
 
     @model_validator(mode="after")
@@ -152,7 +159,7 @@ class Criterion(PlanPart):
     metric: str
     bounds: tuple[float, float] = Field(description="smallest and largest possible score of one item")
     weights: dict[str, float] = Field(description="weight of each role in the contrast")
-    margin: Annotated[float, Field(ge=0.0)] = 0.0
+    margin: Annotated[float, Field(ge=0.0)] = Field(default=0.0, description="validated above it")
     floor: float | None = Field(default=None, description="refuted below it; null: -margin")
     band: Annotated[float, Field(gt=0.0)] | None = Field(default=None, description="tie inside [-band, band]")
 
@@ -171,13 +178,15 @@ class DecisionRule(PlanPart):
     """The registered rule: one method, one alpha, one or more criteria."""
 
     version: Literal[1, 2] = 2
-    method: str
-    alpha: Annotated[float, Field(gt=0.0, lt=1.0)]
-    unit: Literal["fixed_checkpoint_items", "training_seeds"]
-    estimand: str
+    method: str = Field(description="the method's file in analysis/decisions; `audit methods` lists them")
+    alpha: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(description="two-sided error probability")
+    unit: Literal["fixed_checkpoint_items", "training_seeds"] = Field(description="what the claim generalises over")
+    estimand: str = Field(description="in words, for the reader")
     seeds: Annotated[list[int], Field(min_length=1)]
     criteria: Annotated[list[Criterion], Field(min_length=1)]
-    combine: Literal["all", "holm"] = "all"
+    combine: Literal["all", "holm"] = Field(
+        default="all", description="several criteria: all must be validated, or Holm's procedure shares alpha"
+    )
     resampling_seed: int | None = None
 
     @model_validator(mode="after")
@@ -226,7 +235,7 @@ class Plan(PlanPart):
         default=None, description="sha256 of the plan that this one replaces"
     )
     notes: list[str] = Field(default_factory=list, description="how open points of an earlier plan were resolved")
-    base_model: str
+    base_model: str = Field(description="the model's name at the service")
     lora_rank: Count
     task: Task
     dataset: dict[str, Any] = Field(default_factory=dict, description="where the items come from")

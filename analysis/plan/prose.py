@@ -69,7 +69,7 @@ _WORDINGS: dict[str, tuple[str, ...]] = {
         r"\bsampler\s+log-?prob\w*|\bsampling\s+policy\b|\bbehaviou?r\s+policy\b|\bp_old\b|\bold_(?:lp|logprobs)\b",
     ),
     "losses.<id>.truncation": (
-        rf"\btruncat\w+\s+(?:importance|ratio)\w*(?:\s+\w+)*?{_SEP}{_NUMBER}",
+        rf"\btruncat\w+\s+(?:importance|ratio)\w*(?:\s+\w+){{0,3}}?{_SEP}{_NUMBER}",
         r"\bclip_ratio_c\b|\bTIS\b|\btruncated\s+importance\b",
     ),
     "losses.<id>.reduction": (

@@ -5,6 +5,7 @@ The power is computed exactly, by enumerating the trinomial law of the discordan
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from analysis.plan.finding import Finding, LintInfo
 from analysis.plan.parse import AnyPlan
@@ -30,6 +31,7 @@ def findings(plan: AnyPlan) -> Iterator[Finding]:
         )
 
 
+@lru_cache(maxsize=64)
 def _power(rule: Registered) -> str:
     interval = hoeffding_interval(rule.alpha)
     gaps = {share: minimal_detectable_gap(interval, rule.n, share, TARGET, rule.margin) for share in DISCORDANCES}

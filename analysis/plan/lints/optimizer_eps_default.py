@@ -19,7 +19,7 @@ LINT = LintInfo(severity="warn", formats=(1, 2, 3), reads="prose")
 
 # Checked against the installed SDK by the tests; analysis must not import it.
 SDK_DEFAULT_EPS = 1e-12
-_CALL = re.compile(r"AdamParams\(([^()]*)\)")
+_CALL = re.compile(r"AdamParams\(")
 
 
 def findings(plan: AnyPlan) -> Iterator[Finding]:
@@ -37,9 +37,20 @@ def findings(plan: AnyPlan) -> Iterator[Finding]:
         return
     planned = sorted(_planned(plan))
     for path, text in texts(plan):
-        for call in _CALL.finditer(text):
-            if not re.search(r"\beps\s*=", call[1]):
-                yield Finding(path, _message(call[0], planned), "Pass eps (and every other field) in the call.")
+        for call in _calls(text):
+            if not re.search(r"\beps\s*=", call):
+                yield Finding(path, _message(call, planned), "Pass eps (and every other field) in the call.")
+
+
+def _calls(text: str) -> Iterator[str]:
+    """Yield each call with its arguments, up to the bracket that closes it."""
+    for start in _CALL.finditer(text):
+        depth = 1
+        for end in range(start.end(), len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth == 0:
+                yield text[start.start() : end + 1]
+                break
 
 
 def _planned(plan: AnyPlan) -> set[float]:

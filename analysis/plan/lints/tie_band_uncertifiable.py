@@ -8,6 +8,7 @@ with probability 80 %, by exact enumeration with the Bonett-Price interval, whic
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 from analysis.plan.finding import Finding, LintInfo
 from analysis.plan.parse import AnyPlan
@@ -44,6 +45,7 @@ def findings(plan: AnyPlan) -> Iterator[Finding]:
             )
 
 
+@lru_cache(maxsize=64)
 def _limit(rule: Registered) -> float:
     band = rule.band or 0.0
     return largest_certifiable_discordance(bonett_price_interval(rule.alpha), rule.n, band, TARGET) or 0.0
