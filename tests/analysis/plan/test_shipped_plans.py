@@ -1,0 +1,99 @@
+"""What the shipped plans say, checked against the files that they resolve."""
+
+import hashlib
+import json
+import math
+from pathlib import Path
+
+import pytest
+import rfc8785
+
+from analysis.plan.model import Plan
+from analysis.plan.parse import parse_plan_text
+from analysis.plan.walk import texts
+from runner.loop.plans import shipped_plans
+
+SPECS = Path(__file__).parents[2] / "data" / "specs"
+SHIPPED = shipped_plans()
+
+
+def _plan(name):
+    return parse_plan_text(SHIPPED[name].read_text(encoding="utf-8"), source=name)
+
+
+def test_the_three_plans_are_shipped():
+    assert {"dppo_vs_grpo_v1", "dppo_vs_grpo_v2", "demo"} <= set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_plans_are_runnable(name):
+    assert isinstance(_plan(name), Plan)
+
+
+@pytest.mark.parametrize("name", ["dppo_vs_grpo_v1", "dppo_vs_grpo_v2"])
+def test_a_resolved_plan_names_the_one_that_it_replaces(name):
+    document = json.loads((SPECS / f"{name}.json").read_text(encoding="utf-8"))
+    assert _plan(name).supersedes == hashlib.sha256(rfc8785.dumps(document)).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["dppo_vs_grpo_v1", "dppo_vs_grpo_v2"])
+def test_a_resolved_plan_keeps_what_the_file_has_as_fields(name):
+    spec = json.loads((SPECS / f"{name}.json").read_text(encoding="utf-8"))
+    plan = _plan(name)
+    assert (plan.title, plan.hypothesis) == (spec["title"], spec["hypothesis"])
+    assert (plan.base_model, plan.lora_rank) == (spec["base_model"], spec["lora_rank"])
+    assert plan.optimizer.learning_rate == spec["optimizer"]["lr"]
+    assert plan.task.test_items == spec["eval"]["n_examples"]
+    assert plan.rollout.groups_per_batch * plan.rollout.group_size == spec["batch_size"]
+    assert plan.rollout.rollout_batches * plan.rollout.updates_per_batch == spec["steps"]
+    assert plan.budget.model_dump() == spec["budget"]
+
+
+def test_v2_is_resolved_as_decided():
+    spec = json.loads((SPECS / "dppo_vs_grpo_v2.json").read_text(encoding="utf-8"))
+    plan = _plan("dppo_vs_grpo_v2")
+    dppo, grpo = plan.losses["dppo"], plan.losses["grpo"]
+    assert (dppo.form, dppo.divergence, dppo.delta) == ("ratio", "binary_tv", 0.15)
+    assert (grpo.form, grpo.eps) == ("ratio", 0.2)
+    assert {(loss.anchor, loss.truncation, loss.reduction) for loss in (dppo, grpo)} == {("sampler", None, "token_sum")}
+    adam = plan.optimizer
+    assert (adam.beta1, adam.beta2, adam.eps, adam.weight_decay, adam.grad_clip_norm) == (0.9, 0.95, 1e-8, 0, 0)
+    checks = [check.model_dump(include={"metric", "min", "max", "one_of"}) for check in plan.activation_gate.checks]
+    wanted = [
+        {key: check.get(key) for key in ("metric", "min", "max", "one_of")}
+        for check in spec["activation_gate"]["checks"]
+    ]
+    assert checks == wanted
+    assert plan.generation_audit == spec["generation_audit"]
+    assert all(getattr(plan.preflights, name).required for name in ("correctness", "restoration", "feasibility"))
+    (path,) = plan.preflights.correctness.settings["paths"]
+    assert path["tolerances"] == spec["correctness_preflight"]["paths"][0]["tolerances"]
+    assert "c6af1d119c0fe30d16dd9a837d35fdf695acd226" in path["reference_revision"]
+    assert "9dfcc3a2cf44432d621a01005073dc6d76a1e87a" in path["baseline_revision"]
+
+
+def test_v1_gets_an_interval_for_its_two_points():
+    plan = _plan("dppo_vs_grpo_v1")
+    (criterion,) = plan.decision_rule.criteria
+    assert (criterion.margin, criterion.floor, criterion.band) == (0.02, -0.02, 0.02)
+    assert plan.rollout.updates_per_batch == 1
+    assert not plan.activation_gate.applicable
+
+
+def test_the_demo_requires_no_preflight_and_has_the_gate_of_v2():
+    plan = _plan("demo")
+    assert not any(getattr(plan.preflights, name).required for name in ("correctness", "restoration", "feasibility"))
+    other = _plan("dppo_vs_grpo_v2").activation_gate.checks
+    assert [c.metric for c in plan.activation_gate.checks] == [c.metric for c in other]
+    assert plan.activation_gate.checks[-1].one_of == [plan.base_model]
+    assert f"{math.sqrt(2 * math.log(40) / plan.task.test_items):.4f}" in " ".join(plan.notes)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_both_conditions_share_everything_but_the_loss(name):
+    plan = _plan(name)
+    assert [(arm.condition, arm.role, arm.seed) for arm in plan.arms] == [
+        ("grpo", "baseline", 0),
+        ("dppo", "treatment", 0),
+    ]
+    assert all("\n" not in text for path, text in texts(plan) if path.startswith("notes"))
