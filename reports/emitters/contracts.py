@@ -1,0 +1,152 @@
+"""The objects that other programs read: keys and types as the contract fixes them.
+
+A null number has its reason beside it, under the same key in `null_reasons`.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from audits.engine.check import Check, CheckReport
+from audits.engine.decision import CriterionResult, DecisionReport
+
+
+def decision_object(report: DecisionReport) -> dict[str, Any]:
+    """Return what `audit decide --format json` prints, for `reports.emitters.json.dumps`."""
+    return {
+        "run": report.run,
+        "verdict": report.verdict,
+        "registered": report.registered,
+        "method": report.method,
+        "guarantee": report.guarantee,
+        "alpha": report.alpha,
+        "n_items": report.n_items,
+        "baseline": report.baseline,
+        "treatment": report.treatment,
+        "unit": report.unit,
+        "estimand": report.estimand,
+        "plan_sha256": report.plan_sha256,
+        "recorded_look": report.recorded_look,
+        "criteria": [_criterion(criterion) for criterion in report.criteria],
+        "exploratory": [
+            {
+                "method": other.method,
+                "guarantee": other.guarantee,
+                "criteria": [_criterion(criterion) for criterion in other.criteria],
+            }
+            for other in report.exploratory
+        ],
+        "reasons": list(report.reasons),
+    }
+
+
+def checks_object(report: CheckReport) -> dict[str, Any]:
+    """Return what `audit gate`, `drift`, `integrity` and `check` print with `--format json`."""
+    return {
+        "run": report.run,
+        "status": report.status,
+        "checks": [_check(check) for check in report.checks],
+        "reasons": list(report.reasons),
+    }
+
+
+def _criterion(criterion: CriterionResult) -> dict[str, Any]:
+    absent = {
+        "band": "no tie band is set",
+        "p_value": "the method gives no p-value",
+        "counts": "the scores are not only right or wrong",
+    }
+    counts = criterion.counts
+    return _with_reasons(
+        {
+            "id": criterion.id,
+            "metric": criterion.metric,
+            "verdict": criterion.verdict,
+            "estimate": criterion.estimate,
+            "lower": criterion.lower,
+            "upper": criterion.upper,
+            "margin": criterion.margin,
+            "floor": criterion.floor,
+            "band": criterion.band,
+            "p_value": criterion.p_value,
+            "bounds": list(criterion.bounds),
+            "counts": None
+            if counts is None
+            else {
+                "both": counts.both,
+                "only_treatment": counts.only_treatment,
+                "only_baseline": counts.only_baseline,
+                "neither": counts.neither,
+            },
+        },
+        absent,
+    )
+
+
+def _check(check: Check) -> dict[str, Any]:
+    value = _finite(check.value)
+    reason = check.reason or ("no value was measured and no reason was recorded" if value is None else None)
+    absent = {
+        "value": reason or "not measured",
+        "limit": "no limit is set",
+        "numerator": "the value is not a share of counted rows",
+        "denominator": "the value is not over a number of rows",
+    }
+    limit = check.limit
+    return _with_reasons(
+        {
+            "id": check.id,
+            "status": check.status,
+            "value": check.value,
+            "unit": check.unit,
+            "limit": None
+            if limit is None
+            else {
+                "min": limit.min,
+                "max": limit.max,
+                "one_of": None if limit.one_of is None else list(limit.one_of),
+            },
+            "numerator": check.numerator,
+            "denominator": check.denominator,
+            "rows_examined": check.rows_examined,
+            "definition": check.definition,
+            "arm": check.arm,
+            "reason": reason,
+            "evidence": check.evidence,
+            "sql": check.sql,
+            "measures": check.measures,
+            "mend": check.mend,
+            "notes": list(check.notes),
+            "steps": [
+                _with_reasons(
+                    {
+                        "arm": step.arm,
+                        "seed": step.seed,
+                        "step": step.step,
+                        "value": step.value,
+                        "numerator": step.numerator,
+                        "denominator": step.denominator,
+                    },
+                    {"numerator": absent["numerator"]},
+                )
+                for step in check.steps
+            ],
+        },
+        absent,
+    )
+
+
+def _with_reasons(body: dict[str, Any], absent: Mapping[str, str]) -> dict[str, Any]:
+    """Return the object with numbers that JSON lacks as null, and why each null is one."""
+    reasons: dict[str, str] = {}
+    for key, value in body.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            body[key] = None
+            reasons[key] = "not a number" if math.isnan(value) else "infinite"
+        elif value is None and key in absent:
+            reasons[key] = absent[key]
+    return {**body, "null_reasons": reasons}
+
+
+def _finite(value: float | str | None) -> float | str | None:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

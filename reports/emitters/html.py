@@ -1,0 +1,97 @@
+"""The page: one file that asks for nothing, works without scripts, and is the same for the same input."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reports.model import ReportModel
+from reports.parts import Figure
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart at one width. `svg` was drawn and checked by `reports.vega`, so it is markup, not text."""
+
+    kind: str
+    width: int
+    svg: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure's specification and its drawings."""
+
+    spec: dict[str, object]
+    plots: tuple[Plot, ...]
+
+
+def render_html(model: ReportModel) -> str:
+    """Return the page of a report."""
+    from reports.vega import javascript_bundle
+
+    figures = [figure for section in model.sections for figure in section.figures]
+    drawings = {figure.id: _draw(figure) for figure in figures}
+    boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
+    scripts = [javascript_bundle(), boot] if drawings else [boot]
+    page = _environment().get_template("templates/page.html.j2")
+    return page.render(
+        model=model,
+        drawings=drawings,
+        scripts=scripts,
+        policy=_policy(scripts),
+        css=(_ROOT / "templates" / "page.css").read_text(encoding="utf-8"),
+    )
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_ROOT),
+        # Jinja's own choice by file name is off for *.html.j2.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.policies["json.dumps_function"] = _dumps
+    return environment
+
+
+def _dumps(value: object, **_: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _draw(figure: Figure) -> Drawing:
+    from reports.charts import spec
+
+    body = spec(figure.chart)
+    return Drawing(body, tuple(_plots(figure, body)))
+
+
+def _plots(figure: Figure, body: dict[str, object]) -> Iterator[Plot]:
+    from reports.vega import NARROW, WIDE, render_svg
+
+    sizes = [("only", NARROW)] if figure.small else [("wide", WIDE), ("narrow", NARROW)]
+    for kind, width in sizes:
+        yield Plot(kind, width, render_svg(body, width, f"{figure.id}-{kind}"))
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

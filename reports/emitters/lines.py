@@ -1,0 +1,35 @@
+"""A result's sentences as plain lines, shared by the emitters that have no layout of their own."""
+
+from audits.engine.check import Check
+from audits.engine.decision import DecisionReport
+from reports.display import command, text
+from reports.sections.gate import counted_text, limit_text, remarks, value_text
+from reports.verdicts import interval_sentence
+
+
+def check_name(check: Check) -> str:
+    """Return the check's id with its arm."""
+    return f"{text(check.id, 120)} ({text(check.arm, 60)})" if check.arm else text(check.id, 120)
+
+
+def figure_line(check: Check) -> str:
+    """Return value, limit, counts and definition in one line."""
+    return f"{value_text(check)}, limit {limit_text(check)}, {counted_text(check)}, {text(check.definition, 200)}"
+
+
+def check_lines(check: Check) -> list[str]:
+    """Return the figure and what is to say about it, one sentence a line."""
+    return [figure_line(check), *remarks(check)]
+
+
+def decision_lines(report: DecisionReport) -> list[str]:
+    """Return the reasons and the intervals, one a line."""
+    return [
+        *(text(reason) for reason in report.reasons),
+        *(interval_sentence(report, criterion) for criterion in report.criteria),
+    ]
+
+
+def sql_command(run: str, check: Check) -> str | None:
+    """Return the command line that gives the value again, or None."""
+    return command("audit", "sql", run, check.sql) if check.sql else None

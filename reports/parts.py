@@ -1,0 +1,155 @@
+"""What a page is made of: text, tables, commands and figures, all decided before anything is drawn.
+
+Every string in here is already safe to show (`reports.display`): no control characters, bounded length.
+Escaping for HTML, XML or a shell is the emitter's business.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from audits.engine.check import CheckReport
+from audits.engine.decision import DecisionReport
+
+if TYPE_CHECKING:
+    from audits.engine.drift import DriftRow
+
+
+@dataclass(frozen=True)
+class ReportInputs:
+    """The results a report is made from, as `build_report` received them; sections read them, nothing else."""
+
+    run: str
+    title: str
+    decision: DecisionReport | None
+    gate: CheckReport | None
+    drift: "tuple[DriftRow, ...]"
+    provenance: Mapping[str, str]
+    looks: tuple[Mapping[str, str], ...]
+    plan_summary: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name and what stands beside it."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table's column; numeric columns are set right in tabular figures."""
+
+    name: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the row. `folded` tables start closed on screen and are open in print."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line that gives numbers of the page again; it may have several lines."""
+
+    id: str
+    gives: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One interval of a forest chart, in the chart's unit."""
+
+    label: str
+    state: str
+    estimate: float
+    lower: float
+    upper: float
+    registered: bool
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Intervals one beneath the other, with the lines they are read against."""
+
+    unit: str
+    rows: tuple[ForestRow, ...]
+    margin: float
+    floor: float
+    band: float | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of one series at one step. `series` has the colour, `variant` the dash, `detail` parts lines."""
+
+    series: str
+    variant: str
+    detail: str
+    step: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Values over steps, with horizontal limits."""
+
+    y_title: str
+    points: tuple[Point, ...]
+    limits: tuple[float, ...] = ()
+    series_title: str = "arm"
+    variant_title: str = "update"
+
+
+@dataclass(frozen=True)
+class Heat:
+    """The same points as a map: a row for each series, a cell for each step."""
+
+    value_title: str
+    rows: tuple[str, ...]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with the words it needs.
+
+    Attributes:
+        id: unique on the page, made of the section's id and a number, never of data.
+        label: what a reader who does not see the chart is told.
+        takeaway: the sentence above the chart.
+        caption: how to read the chart.
+        chart: what is drawn.
+        small: drawn at one narrow size only, several beside each other.
+    """
+
+    id: str
+    label: str
+    takeaway: str
+    caption: str
+    chart: Forest | Lines | Heat
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page; `id` is the name of its file and of its template.
+
+    A section with more to show derives from this class, and its template reads the added fields.
+    """
+
+    id: str
+    title: str
+    takeaway: str
+    figures: Sequence[Figure] = field(default=())
+    tables: Sequence[Table] = field(default=())
+    commands: Sequence[Command] = field(default=())
+    notes: Sequence[str] = field(default=())

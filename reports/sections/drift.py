@@ -1,0 +1,181 @@
+"""Drift: how far the policy moved from the sampler, by step and update, in every arm."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from reports.display import LABEL_LIMIT, brief, command, count, number, text
+from reports.parts import Column, Command, Figure, Heat, Lines, Point, ReportInputs, Section, Table
+from reports.series import thin
+
+if TYPE_CHECKING:
+    from audits.engine.drift import DriftRow
+
+ORDER = 40
+SHOWN_ROWS = 240
+SHOWN_SERIES = 36
+
+_COLUMNS = (
+    Column("Arm"),
+    Column("Seed", numeric=True),
+    Column("Step", numeric=True),
+    Column("Update", numeric=True),
+    Column("Loss tokens", numeric=True),
+    Column("Masked share", numeric=True),
+    Column("Clipped share", numeric=True),
+    Column("|Δp| median", numeric=True),
+    Column("|Δp| 90 %", numeric=True),
+    Column("|Δp| 99 %", numeric=True),
+    Column("Mean reward", numeric=True),
+)
+
+
+def build(inputs: ReportInputs) -> Section:
+    """Return the drift section."""
+    command_line = (Command("drift-command", "every row", command("audit", "drift", inputs.run)),)
+    if not inputs.drift:
+        return Section(
+            id="drift",
+            title="Drift from the sampler",
+            takeaway="No drift was measured, so nothing is known here about how far the policy moved from its sampler.",
+            commands=command_line,
+        )
+    rows, notes = _sampled(inputs.drift)
+    figures = [
+        _lines("drift-0", rows, "Distance from the sampler", "|Δp|, 90th percentile", lambda row: row.abs_p_q90),
+        _lines("drift-1", rows, "Masked share", "share of loss tokens", lambda row: row.masked_share),
+        _heat("drift-2", rows),
+    ]
+    return Section(
+        id="drift",
+        title="Drift from the sampler",
+        takeaway=_takeaway(inputs.drift),
+        figures=tuple(figure for figure in figures if figure is not None),
+        tables=(_table(rows, len(inputs.drift)),),
+        commands=command_line,
+        notes=(
+            "|Δp| is |p_current − p_sampler| of the sampled token. Every share and quantile is over the loss tokens of "
+            "one update; updates are counted from 0.",
+            *notes,
+        ),
+    )
+
+
+def _sampled(drift: "Sequence[DriftRow]") -> "tuple[list[DriftRow], list[str]]":
+    """Return the rows that charts and table both show, and what was left out."""
+    notes = []
+    series = list(dict.fromkeys((row.arm, row.seed, row.update) for row in sorted(drift, key=_key)))
+    kept_series = set(series[:SHOWN_SERIES])
+    if len(series) > SHOWN_SERIES:
+        notes.append(f"{SHOWN_SERIES} of {count(len(series))} combinations of arm, seed and update are shown.")
+    steps = [row.step for row in drift]
+    kept_steps, stride = thin(steps, max(2, SHOWN_ROWS // len(kept_series)))
+    if stride > 1:
+        notes.append(
+            f"Charts and table show {count(len(kept_steps))} of {count(len(set(steps)))} steps, evenly chosen; "
+            "the sentences speak of all."
+        )
+    chosen = set(kept_steps)
+    shown = [row for row in drift if row.step in chosen and (row.arm, row.seed, row.update) in kept_series]
+    return sorted(shown, key=_key), notes
+
+
+def _key(row: "DriftRow") -> tuple[str, int, int, int]:
+    return (row.arm, row.seed, row.update, row.step)
+
+
+def _takeaway(drift: "Sequence[DriftRow]") -> str:
+    arms = sorted({row.arm for row in drift})
+    sentences = [_arm_sentence(arm, [row for row in drift if row.arm == arm]) for arm in arms[:4]]
+    more = f" {count(len(arms) - 4)} more arms stand in the table." if len(arms) > 4 else ""
+    return " ".join(sentences) + more
+
+
+def _arm_sentence(arm: str, rows: "Sequence[DriftRow]") -> str:
+    named = text(arm, 40)
+    finite = [row for row in rows if math.isfinite(row.abs_p_q90)]
+    if not finite:
+        return f"{named}: none of {count(len(rows))} updates has a number for |Δp|."
+    largest = max(finite, key=lambda row: row.abs_p_q90)
+    where = f"step {largest.step}, update {largest.update}"
+    return f"{named}: the 90th percentile of |Δp| reaches {brief(largest.abs_p_q90)} ({where}); {_masked(rows)}."
+
+
+def _masked(rows: "Sequence[DriftRow]") -> str:
+    shares = [
+        (row.masked_share, row) for row in rows if row.masked_share is not None and math.isfinite(row.masked_share)
+    ]
+    if not shares:
+        return "no masked share was measured"
+    largest, row = max(shares, key=lambda pair: pair[0])
+    if largest == 0.0:
+        return f"the divergence rule masked no token in any of {count(len(shares))} updates"
+    return f"the masked share reaches {brief(largest)} (step {row.step}, update {row.update})"
+
+
+def _points(rows: "Sequence[DriftRow]", value: "Callable[[DriftRow], float | None]") -> tuple[Point, ...]:
+    found = ((row, value(row)) for row in rows)
+    return tuple(
+        Point(text(row.arm, 30), str(row.update), f"seed {row.seed}", row.step, measured)
+        for row, measured in found
+        if measured is not None and math.isfinite(measured)
+    )
+
+
+def _lines(
+    name: str, rows: "Sequence[DriftRow]", title: str, y_title: str, value: "Callable[[DriftRow], float | None]"
+) -> Figure | None:
+    points = _points(rows, value)
+    if not points:
+        return None
+    lowest, highest = min(point.value for point in points), max(point.value for point in points)
+    span = f"always {brief(lowest)}" if lowest == highest else f"from {brief(lowest)} to {brief(highest)}"
+    takeaway = f"{title}: {span} over {count(len(points))} updates shown."
+    return Figure(
+        id=name,
+        label=f"Lines over steps, a line for each arm, seed and update. {takeaway}",
+        takeaway=takeaway,
+        caption="Colour: arm. Solid line: first update of a step. Dashed: later updates.",
+        chart=Lines(y_title=y_title, points=points),
+    )
+
+
+def _heat(name: str, rows: "Sequence[DriftRow]") -> Figure | None:
+    points = tuple(
+        Point(f"{text(row.arm, LABEL_LIMIT // 3)} s{row.seed} u{row.update}", "", "", row.step, row.abs_p_q90)
+        for row in rows
+        if math.isfinite(row.abs_p_q90)
+    )
+    if not points:
+        return None
+    largest = max(points, key=lambda point: point.value)
+    takeaway = f"Where it moved most: {largest.series}, step {largest.step}."
+    if len({point.value for point in points}) == 1:
+        takeaway = "The same distance in every cell."
+    return Figure(
+        id=name,
+        label=f"Heat map of the 90th percentile of |Δp|, a row for each arm, seed and update. {takeaway}",
+        takeaway=takeaway,
+        caption="A row for each arm, seed (s) and update (u). Stronger colour: further away. Empty: no number.",
+        chart=Heat("|Δp|, 90th percentile", tuple(dict.fromkeys(point.series for point in points)), points),
+    )
+
+
+def _table(rows: "Sequence[DriftRow]", total: int) -> Table:
+    part = "" if len(rows) == total else f" ({count(len(rows))} of {count(total)} rows)"
+    return Table(
+        caption=f"Drift by arm, seed, step and update{part}",
+        columns=_COLUMNS,
+        rows=tuple(
+            (
+                text(row.arm, 30),
+                *(str(whole) for whole in (row.seed, row.step, row.update)),
+                count(row.loss_tokens),
+                *("not measured" if share is None else number(share) for share in (row.masked_share, row.clip_share)),
+                *(number(quantile) for quantile in (row.abs_p_q50, row.abs_p_q90, row.abs_p_q99)),
+                "not logged" if row.reward is None else number(row.reward),
+            )
+            for row in rows
+        ),
+        folded=True,
+    )

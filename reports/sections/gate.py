@@ -1,0 +1,244 @@
+"""The gate: every check with its value, limit, denominator, definition and the query that gives it again."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from audits.engine.check import Check, CheckReport, StepValue, combine
+from reports.display import (
+    LABEL_LIMIT,
+    beside,
+    block,
+    command,
+    count,
+    number,
+    status_sign,
+    status_word,
+    text,
+)
+from reports.parts import Column, Command, Figure, Lines, Point, ReportInputs, Section, Table
+from reports.series import Series, describe, thin
+
+ORDER = 30
+SEVERITY = ("fail", "inconclusive", "warn", "waived", "pass", "not_applicable")
+SHOWN_PROFILES = 12
+SHOWN_STEPS = 60
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """One check as the table shows it."""
+
+    id: str
+    status: str
+    sign: str
+    word: str
+    measures: str
+    arm: str
+    value: str
+    limit: str
+    counted: str
+    examined: str
+    definition: str
+    remarks: tuple[str, ...]
+    sql: Command | None
+
+
+@dataclass(frozen=True)
+class GateSection(Section):
+    """The gate with its rows; `state` is the status of all checks together."""
+
+    state: str = "inconclusive"
+    sign: str = "?"
+    word: str = "inconclusive"
+    rows: tuple[GateRow, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def build(inputs: ReportInputs) -> GateSection:
+    """Return the gate section."""
+    gate = inputs.gate
+    if gate is None:
+        return GateSection(
+            id="gate",
+            title="Activation gate",
+            takeaway="This run has no gate result: nothing here shows that the treatment was active.",
+            commands=(Command("gate-command", "the gate", command("audit", "gate", inputs.run)),),
+        )
+    profiled = [check for check in gate.checks if check.steps]
+    shown = profiled[:SHOWN_PROFILES]
+    notes = []
+    if len(profiled) > len(shown):
+        notes.append(f"{count(len(shown))} of {count(len(profiled))} profiles over steps are shown.")
+    undrawn = sum(not _numeric(check) for check in shown)
+    if undrawn:
+        notes.append(f"{count(undrawn)} of these profiles have words or no numbers, and are tables only.")
+    return GateSection(
+        id="gate",
+        title="Activation gate",
+        takeaway=_takeaway(gate),
+        figures=tuple(_figure(f"gate-{index}", check) for index, check in enumerate(shown) if _numeric(check)),
+        tables=tuple(_profile(check) for check in shown),
+        commands=(Command("gate-command", "all checks", command("audit", "gate", gate.run)),),
+        notes=tuple(notes),
+        state=gate.status,
+        sign=status_sign(gate.status),
+        word=status_word(gate.status),
+        rows=tuple(_row(f"gate-sql-{index}", gate.run, check) for index, check in enumerate(by_severity(gate.checks))),
+        reasons=tuple(text(reason) for reason in gate.reasons),
+    )
+
+
+def _takeaway(gate: CheckReport) -> str:
+    if not gate.checks:
+        return f"The gate on {text(gate.run, LABEL_LIMIT)} holds no checks, so it shows nothing: that is not a pass."
+    tally: Counter[str] = Counter(check.status for check in gate.checks)
+    parts = [f"{count(tally[status])} {status_word(status)}" for status in SEVERITY if tally[status]]
+    worst = combine(check.status for check in gate.checks)
+    named = ""
+    if worst in {"fail", "inconclusive"}:
+        ids = list(dict.fromkeys(text(check.id, 40) for check in gate.checks if check.status == worst))
+        named = f" ({status_word(worst)}: {', '.join(ids[:5])}{', …' if len(ids) > 5 else ''})"
+    return f"{count(len(gate.checks))} checks on {text(gate.run, LABEL_LIMIT)}: {', '.join(parts)}{named}."
+
+
+def by_severity(checks: Sequence[Check]) -> list[Check]:
+    """Return the checks with those that need a reader first, else in their own order."""
+    return sorted(checks, key=lambda check: SEVERITY.index(check.status))
+
+
+def value_text(check: Check) -> str:
+    """Return the measured value with its unit, with digits enough to compare it with its limit."""
+    if check.value is None:
+        return "no value"
+    if isinstance(check.value, str):
+        return text(check.value, LABEL_LIMIT)
+    value = float(check.value)
+    limits = () if check.limit is None else (check.limit.min, check.limit.max)
+    shown = count(value) if value.is_integer() and abs(value) >= 1000 else beside(value, limits)
+    return f"{shown} {text(check.unit, LABEL_LIMIT)}".rstrip()
+
+
+def counted_text(check: Check) -> str:
+    """Return numerator and denominator, whichever there are."""
+    if check.denominator is None:
+        return "no denominator"
+    if check.numerator is None:
+        return f"of {count(check.denominator)}"
+    return f"{count(check.numerator)} of {count(check.denominator)}"
+
+
+def limit_text(check: Check) -> str:
+    """Return the limit in words."""
+    return "no limit" if check.limit is None else text(str(check.limit), 200).replace(">=", "≥").replace("<=", "≤")
+
+
+def remarks(check: Check) -> tuple[str, ...]:
+    """Return the reason, the notes, the evidence and what to do, each one line."""
+    found = []
+    if check.reason:
+        found.append(text(check.reason))
+    elif check.value is None:
+        found.append("The value is missing and no reason was recorded.")
+    found += [text(note) for note in check.notes]
+    if check.evidence:
+        found.append(f"Rows behind it: {text(check.evidence)}")
+    if check.mend:
+        found.append(f"To do: {text(check.mend)}")
+    return tuple(found)
+
+
+def _row(name: str, run: str, check: Check) -> GateRow:
+    sql = None
+    if check.sql:
+        sql = Command(name, f"{text(check.id, LABEL_LIMIT)} again", block(command("audit", "sql", run, check.sql)))
+    return GateRow(
+        id=text(check.id, LABEL_LIMIT),
+        status=check.status,
+        sign=status_sign(check.status),
+        word=status_word(check.status),
+        measures=text(check.measures),
+        arm=text(check.arm or "", LABEL_LIMIT),
+        value=value_text(check),
+        limit=limit_text(check),
+        counted=counted_text(check),
+        examined=count(check.rows_examined),
+        definition=text(check.definition, 200),
+        remarks=remarks(check),
+        sql=sql,
+    )
+
+
+def _sampled(check: Check) -> list[StepValue]:
+    kept, _ = thin([item.step for item in check.steps], SHOWN_STEPS)
+    chosen = set(kept)
+    found = [item for item in check.steps if item.step in chosen]
+    return sorted(found, key=lambda item: (item.arm, item.seed, item.step))[: 8 * SHOWN_STEPS]
+
+
+def _numeric(check: Check) -> bool:
+    """Return whether the profile can be drawn: a step's value may also be a word, or no number."""
+    values = [item.value for item in check.steps]
+    return not any(isinstance(value, str) for value in values) and any(math.isfinite(float(value)) for value in values)
+
+
+def _figure(name: str, check: Check) -> Figure:
+    points = tuple(
+        Point(text(item.arm, 30), "", f"seed {item.seed}", item.step, float(item.value)) for item in _sampled(check)
+    )
+    limits = () if check.limit is None else (check.limit.min, check.limit.max)
+    takeaway = _profile_sentence(check)
+    title = text(check.id, LABEL_LIMIT)
+    return Figure(
+        id=name,
+        label=f"{title} over steps. {takeaway}",
+        takeaway=f"{title}: {takeaway}",
+        caption="Dashed: the limit, which the check's value over all steps is compared with." if check.limit else "",
+        chart=Lines(
+            y_title=text(check.unit, 40) or "value",
+            points=points,
+            limits=tuple(value for value in limits if value is not None),
+        ),
+        small=True,
+    )
+
+
+def _profile_sentence(check: Check) -> str:
+    groups = dict.fromkeys((item.arm, item.seed) for item in check.steps)
+    sentences = []
+    for arm, seed in list(groups)[:2]:
+        own = sorted((item for item in check.steps if (item.arm, item.seed) == (arm, seed)), key=lambda item: item.step)
+        series = Series(tuple(item.step for item in own), tuple(float(item.value) for item in own))
+        named = f"{text(arm, 30)}, seed {seed}: " if len(groups) > 1 else ""
+        sentences.append(named + describe(series))
+    more = f" And {count(len(groups) - 2)} more series." if len(groups) > 2 else ""
+    return " ".join(sentences) + more
+
+
+def _profile(check: Check) -> Table:
+    kept = _sampled(check)
+    part = "" if len(kept) == len(check.steps) else f" ({count(len(kept))} of {count(len(check.steps))} rows)"
+    rows = tuple(
+        (
+            str(item.step),
+            text(item.arm, 30),
+            str(item.seed),
+            text(item.value, 40) if isinstance(item.value, str) else number(item.value),
+            NO_COUNT if item.numerator is None else count(item.numerator),
+            count(item.denominator),
+        )
+        for item in kept
+    )
+    columns = (
+        Column("Step", numeric=True),
+        Column("Arm"),
+        Column("Seed", numeric=True),
+        Column("Value", numeric=True),
+        Column("Counted", numeric=True),
+        Column("Of", numeric=True),
+    )
+    return Table(caption=f"{text(check.id, LABEL_LIMIT)} by step{part}", columns=columns, rows=rows, folded=True)
+
+
+NO_COUNT = "not a share"

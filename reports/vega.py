@@ -1,0 +1,87 @@
+"""Drawing without a browser: specifications to SVG, and the one script bundle that upgrades them.
+
+The drawing of an SVG needs no network: all data stand in the specification.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+WIDE = 700
+NARROW = 330
+SVG = "http://www.w3.org/2000/svg"
+
+# What vega draws with; anything else in an SVG has no business on the page.
+_ELEMENTS = frozenset(
+    {"svg", "g", "path", "rect", "line", "text", "tspan", "defs", "clipPath", "linearGradient", "stop"}
+)
+# The figure box is the image for assistive technology; roles inside it would only be noise.
+_DROPPED = frozenset({"role", "class", "pointer-events", "aria-hidden", "aria-label", "aria-roledescription"})
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+
+
+def at_width(spec: dict[str, Any], width: int) -> dict[str, Any]:
+    """Return the specification at a total width in pixels."""
+    return {**spec, "width": width}
+
+
+def render_svg(spec: dict[str, Any], width: int, prefix: str) -> str:
+    """Return the chart as an SVG element for the page.
+
+    Args:
+        spec: a Vega-Lite specification without a width.
+        width: total width in pixels.
+        prefix: put before every id, so that two drawings on one page never share one.
+    """
+    import vl_convert
+
+    raw = vl_convert.vegalite_to_svg(at_width(spec, width))
+    return clean_svg(raw, prefix)
+
+
+def clean_svg(raw: str, prefix: str) -> str:
+    """Return an SVG with only drawing elements, own ids and short numbers.
+
+    Raises:
+        ValueError: the drawing has an element or attribute that could do something.
+    """
+    root = ElementTree.fromstring(raw)
+    # Vega counts its ids through the life of the process: numbered afresh, the same chart gives the same text.
+    found = dict.fromkeys(element.attrib["id"] for element in root.iter() if "id" in element.attrib)
+    ids = {name: f"{prefix}-{index}" for index, name in enumerate(found)}
+    for element in root.iter():
+        name = element.tag.removeprefix(f"{{{SVG}}}")
+        if name not in _ELEMENTS:
+            raise ValueError(f"unexpected element in a chart: {name!r}")
+        element.tag = name
+        for key, value in list(element.attrib.items()):
+            if key.lower().startswith("on") or key.endswith("href"):
+                raise ValueError(f"unexpected attribute in a chart: {key!r}")
+            element.attrib.pop(key)
+            if key not in _DROPPED:
+                element.set(key, _attribute(key, value, ids))
+    root.set("aria-hidden", "true")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _attribute(key: str, value: str, ids: Mapping[str, str]) -> str:
+    if key == "id":
+        return ids[value]
+    if value.startswith("url(#"):
+        return f"url(#{ids[value[5:-1]]})"
+    return _LONG_NUMBER.sub(lambda match: f"{float(match.group()):.2f}", value)
+
+
+def javascript_bundle() -> str:
+    """Return the Vega script for one inline element.
+
+    Raises:
+        ValueError: the bundle holds a text that would end the element early.
+    """
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub asks for what is optional
+    if "</script" in bundle.lower() or "<!--" in bundle:
+        raise ValueError("the Vega bundle cannot stand in an inline script")
+    return bundle

@@ -1,0 +1,196 @@
+"""The page in a browser: silent, harmless, readable on a phone, in the dark, on paper and without scripts."""
+
+import shutil
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+KINDS = ["validated", "void", "inconclusive", "empty", "not_numbers", "hostile", "long"]
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+# Contrast of every text node with what is painted behind it, as WCAG 2 counts it.
+CONTRAST = """
+() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => numbers(colour).slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => {
+    for (let e = node; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor, n = numbers(c);
+      if (n.length < 4 || n[3] > 0) return c;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || e.closest("script, style, [hidden]")) continue;
+    const inside = e.closest("svg") ? getComputedStyle(e).fill : getComputedStyle(e).color;
+    if (!inside.startsWith("rgb(")) continue;
+    const [a, b] = [light(inside), light(behind(e.closest("svg")?.parentElement ?? e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), walker.currentNode.data.trim().slice(0, 40), inside]);
+  }
+  return [found.length, found.filter((f) => f[0] < 4.5)];
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+    if path is None:
+        pytest.skip("no chromium on PATH")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def files(rendered, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for kind, page in rendered.items():
+        (folder / f"{kind}.html").write_text(page, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def visit(browser, files):
+    contexts = []
+
+    def opened(kind, width=1280, **options):
+        context = browser.new_context(offline=True, viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.heard = []
+        page.on("console", lambda message: page.heard.append(("console", message.text)))
+        page.on("pageerror", lambda error: page.heard.append(("error", str(error))))
+        page.on("dialog", lambda dialog: (page.heard.append(("dialog", dialog.message)), dialog.dismiss()))
+        page.on("request", lambda request: page.heard.append(("request", request.url)))
+        url = (files / f"{kind}.html").as_uri()
+        page.goto(url)
+        page.heard.remove(("request", url))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def charts_drawn(page):
+    return page.locator(".drawing svg").evaluate_all(
+        "all => all.filter(s => s.getBoundingClientRect().height > 40 && s.querySelectorAll('path').length).length"
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_silent_and_upgrades_every_chart(visit, kind):
+    page = visit(kind)
+    plots = page.locator(".plot").count()
+    page.wait_for_function(f"document.querySelectorAll('.plot .vega-embed').length === {plots}")
+    # Boxes, not sleeps: two frames are enough for a handler that a hostile string would have installed.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.heard == []
+    assert page.locator("main script, main img, main iframe, main b").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["hostile", "long"])
+def test_hostile_text_stays_text(visit, kind, pages):
+    page = visit(kind)
+    page.wait_for_function("document.querySelectorAll('.vega-embed').length > 0")
+    assert page.title() != "x"
+    assert page.heard == []
+    if kind == "hostile":
+        shown = page.locator("h1").inner_text()
+        assert "</script><script>document.title='x'</script>" in shown
+        assert "{{7*7}}" in shown
+        assert "\\x1b[31m" in shown
+        assert page.title().startswith(
+            page.evaluate("document.querySelector('.banner h2').textContent.toLowerCase()")[:9]
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_width_scrolls_the_page_sideways(visit, kind):
+    page = visit(kind, java_script_enabled=False)
+    for width in (320, 375, 800):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_charts_stand_without_scripts(visit):
+    plain = visit("validated", java_script_enabled=False)
+    for width in (375, 1280):
+        plain.set_viewport_size({"width": width, "height": 900})
+        assert charts_drawn(plain) == 6
+        assert plain.locator("button:visible").count() == 0
+
+
+def test_scripts_replace_charts_by_the_same_charts(visit):
+    # Axis labels may be thinned otherwise (the fonts measure differently); marks are paths and may not differ.
+    marks = "all => all.filter(s => s.getBoundingClientRect().height).map(s => s.querySelectorAll('path').length)"
+    plain = visit("void", java_script_enabled=False).locator(".drawing svg").evaluate_all(marks)
+    assert sum(plain) > 100
+    page = visit("void")
+    page.wait_for_function(
+        "document.querySelectorAll('.vega-embed').length === document.querySelectorAll('.plot').length"
+    )
+    assert page.locator(".drawing svg").evaluate_all(marks) == plain
+
+
+def test_a_chart_has_tooltips(visit):
+    page = visit("validated")
+    page.wait_for_selector(".vega-embed")
+    page.locator("#interval .plot.wide .mark-symbol path").first.hover()
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    assert "paired_hoeffding" in page.locator("#vg-tooltip-element").inner_text()
+    assert page.heard == []
+
+
+@pytest.mark.parametrize("kind", ["validated", "void", "inconclusive"])
+def test_text_has_contrast_in_light_and_dark(visit, kind):
+    page = visit(kind, java_script_enabled=False)
+    grounds = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        examined, faint = page.evaluate(CONTRAST)
+        assert examined > 100
+        assert faint == []
+    assert grounds == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
+
+
+def test_everything_is_reached_by_keyboard_with_a_visible_focus(visit):
+    page = visit("validated")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main")
+    assert page.locator(".scroll:not([tabindex='0'])").count() == 0
+    assert page.locator(".drawing:not([role='img'][aria-label])").count() == 0
+
+
+def test_a_copied_command_is_the_command(visit):
+    page = visit("validated")
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.locator("#verdict button").first.click()
+    assert page.evaluate("window.copied") == "audit decide runs/full --method paired_hoeffding"
+
+
+def test_it_prints_with_every_table_open(visit):
+    page = visit("validated", color_scheme="dark", java_script_enabled=False)
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("details.fold table").first.evaluate("t => t.getBoundingClientRect().height") > 50
+    printed = page.pdf(prefer_css_page_size=True)
+    assert printed.startswith(b"%PDF")
+    assert 20_000 < len(printed) < 1_000_000

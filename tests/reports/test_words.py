@@ -1,0 +1,244 @@
+"""Every sentence of a page is true of its data, for each verdict and for data that are no data."""
+
+import dataclasses
+import math
+import random
+
+import pytest
+
+from reports.display import beside, block, command, decimals, number, signed
+from reports.model import build_report
+from reports.series import Series, describe, thin
+from reports.verdicts import position
+
+
+def texts(model):
+    """All strings of a model, wherever they stand."""
+
+    def walk(value):
+        if isinstance(value, str):
+            yield value
+        elif dataclasses.is_dataclass(value):
+            for field in dataclasses.fields(value):
+                yield from walk(getattr(value, field.name))
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from walk(item)
+
+    return list(walk(model))
+
+
+def section(model, name):
+    return next(item for item in model.sections if item.id == name)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "registered", "expected"),
+    [
+        ("validated", True, "The planned claim may be made."),
+        ("validated", False, "not a registered decision"),
+        ("refuted", True, "refuted"),
+        ("refuted", False, "not a registered decision"),
+        ("tie", True, "tie"),
+        ("tie", False, "not a registered decision"),
+        ("inconclusive", True, "not decided"),
+        ("inconclusive", False, "not a registered decision"),
+        ("void", True, "No claim may be made"),
+        ("void", False, "No claim may be made"),
+        ("marvellous", True, "not one this report knows"),
+    ],
+)
+def test_the_banner_says_what_the_verdict_permits(make, verdict, registered, expected):
+    decision = make.decision(verdict=verdict, registered=registered)
+    banner = section(build_report(**make.page(decision=decision)), "verdict")
+    assert expected in banner.takeaway
+    assert banner.word == verdict.capitalize()
+    assert banner.sign.strip()
+
+
+def test_only_a_registered_validation_permits_the_claim(make):
+    for verdict in ("validated", "refuted", "tie", "inconclusive", "void", "other"):
+        for registered in (True, False):
+            decision = make.decision(verdict=verdict, registered=registered)
+            banner = section(build_report(**make.page(decision=decision)), "verdict")
+            permits = "may be made." in banner.takeaway
+            assert permits == (verdict == "validated" and registered)
+
+
+def test_the_sentence_names_estimate_interval_margin_method_and_guarantee(make):
+    (sentence,) = section(build_report(**make.page()), "verdict").sentences
+    for part in ("+4.20 pp", "95 % interval", "[+1.10, +7.30]", "margin +1.00 pp", "paired_hoeffding", "proven"):
+        assert part in sentence
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected"),
+    [
+        (0.011, 0.073, "all of it lies above the margin"),
+        (-0.2, -0.1, "all of it lies below the floor"),
+        (-0.005, 0.004, "inside the tie band"),
+        (-0.009, 0.0095, "none of it lies above the margin"),
+        (-0.009, 0.05, "none of it lies below the floor"),
+        (-0.05, 0.0, "none of it lies above the margin"),
+        (-0.05, 0.05, "reaches from below the floor"),
+        (math.nan, 0.05, "cannot be compared"),
+    ],
+)
+def test_the_position_is_read_from_the_numbers_not_from_the_word(make, lower, upper, expected):
+    assert expected in position(make.criterion(verdict="validated", lower=lower, upper=upper))
+
+
+def test_rounding_keeps_an_interval_on_its_side_of_the_margin(make):
+    decision = make.decision(criteria=(make.criterion(lower=0.010001, margin=0.01),))
+    (sentence,) = section(build_report(**make.page(decision=decision)), "verdict").sentences
+    assert "[+1.0001," in sentence
+    assert "+1.0000 pp" in sentence
+
+
+def test_shown_numbers_differ_where_numbers_differ():
+    random_state = random.Random(7)
+    for _ in range(300):
+        values = [random_state.choice([1.0, 1e-3, 1e-7]) * random_state.uniform(-1, 1) for _ in range(4)]
+        values[1] = values[0] + 1e-8
+        places = decimals(values)
+        assert len({number(value, places) for value in values}) == len(set(values))
+
+
+def test_a_measured_value_never_reads_as_its_limit_unless_it_is_the_limit():
+    assert beside(0.19999999, [0.2]) == "0.19999999"
+    assert beside(0.2, [0.2]) == "0.2"
+    assert beside(0.021312345, [0.2, None]) == "0.02131"
+
+
+def test_numbers_are_words_where_they_are_none():
+    assert number(math.nan) == "no number"
+    assert number(-math.inf) == "\u2212infinite"
+    assert signed(-0.0, 2) == "0.00"
+    assert signed(-1.5, 1) == "\u22121.5"
+
+
+def test_commands_are_read_back_by_a_shell_as_they_were_meant():
+    import shlex
+
+    for words in (["audit", "sql", "a b", "select 'x'"], ["audit", "sql", "r", "a'b\"$(c)`d`!"], ["audit", "it's", ""]):
+        assert shlex.split(command(*words)) == words
+
+
+def test_sql_keeps_its_lines_and_loses_its_control_characters():
+    assert block("select 1,\n\t2\x1b[31m") == "select 1,\n    2\\x1b[31m"
+    assert block("x" * 30_000).endswith("… (+10000 characters)")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((), "No step was logged."),
+        ((math.nan, math.inf), "None of the 2 steps has a number."),
+        ((0.5, 0.5, 0.5), "The same value, 0.5, in all 3 steps"),
+        ((0.5, math.nan, 0.5), "1 of 3 steps have no number."),
+        ((0.1, 0.4, 0.2), "0.100 at step 0, 0.200 at step 2; between 0.100 and 0.400 over 3 steps."),
+        ((0.25,), "One step with a number: 0.25 at step 0."),
+    ],
+)
+def test_a_series_is_described_as_it_is(values, expected):
+    assert expected in describe(Series(tuple(range(len(values))), values))
+
+
+def test_thinning_keeps_the_first_and_the_last_step_and_its_bound():
+    for total in (1, 2, 59, 60, 61, 1000, 9999):
+        kept, stride = thin(range(total), 60)
+        assert (kept[0], kept[-1]) == (0, total - 1)
+        assert len(kept) <= 60
+        assert (stride == 1) == (len(kept) == total)
+
+
+def test_an_empty_run_claims_nothing(pages):
+    model = build_report(**pages["empty"])
+    assert model.verdict == "none"
+    said = " ".join(item.takeaway for item in model.sections)
+    assert "supports no claim" in said
+    assert "nothing here shows that the treatment was active" in said
+    assert "No drift was measured" in said
+    assert not any(item.figures for item in model.sections)
+
+
+def test_data_without_numbers_say_so_and_draw_nothing_false(pages):
+    model = build_report(**pages["not_numbers"])
+    said = " ".join(texts(model))
+    assert "there is no usable interval" in said
+    assert "none of 3 updates has a number" in said
+    assert "nan" not in said.lower().replace("provenance", "")
+    for item in model.sections:
+        for figure in item.figures:
+            drawn = [point.value for point in getattr(figure.chart, "points", ())]
+            drawn += [row.estimate for row in getattr(figure.chart, "rows", ())]
+            assert any(math.isfinite(value) for value in drawn)
+
+
+def test_a_mask_that_never_fired_is_named(make):
+    rows = [dataclasses.replace(row, masked_share=0.0) for row in make.drift_rows()]
+    assert "masked no token in any of 48 updates" in section(build_report(**make.page(drift=rows)), "drift").takeaway
+
+
+def test_a_gate_without_checks_is_not_a_pass(make):
+    said = section(build_report(**make.page(gate=make.gate(status="inconclusive"))), "gate").takeaway
+    assert "that is not a pass" in said
+
+
+def test_the_gate_names_what_failed_first(pages):
+    gate = section(build_report(**pages["void"]), "gate")
+    assert gate.takeaway == (
+        "6 checks on runs/pilot: 1 fail, 1 inconclusive, 1 warning, 1 waived, 1 pass, 1 not applicable "
+        "(fail: dppo_masked_token_fraction)."
+    )
+    assert [row.status for row in gate.rows][:2] == ["fail", "inconclusive"]
+
+
+def test_a_profile_of_words_is_a_table_without_a_chart(make):
+    from audits.engine.check import StepValue
+
+    check = make.check(value="a", steps=(StepValue("treatment", 0, 0, "a", None, 3),))
+    gate = section(build_report(**make.page(gate=make.gate(check))), "gate")
+    assert not gate.figures
+    assert gate.tables[0].rows[0][3] == "a"
+
+
+def test_a_void_run_shows_its_interval_as_one_that_decides_nothing(pages):
+    interval = section(build_report(**pages["void"]), "interval")
+    assert interval.tables[0].rows[0][1] == "registered, decides nothing"
+
+
+def test_exploratory_methods_stand_beneath_the_registered_one(make):
+    rows = section(build_report(**make.page()), "interval").tables[0].rows
+    assert [row[1] for row in rows] == ["registered", "exploratory", "exploratory", "exploratory"]
+
+
+def test_scores_outside_unit_bounds_are_not_called_percentage_points(pages):
+    sentences = section(build_report(**pages["inconclusive"]), "verdict").sentences
+    assert "pp" in sentences[0]
+    assert "pp" not in sentences[1]
+    assert "alpha 0.05 for 2 criteria" in sentences[0]
+
+
+def test_what_the_result_says_nothing_about_depends_on_the_unit(make):
+    def speaks(**changes):
+        return section(build_report(**make.page(decision=make.decision(**changes))), "verdict").speaks
+
+    assert "greedy decoding. It says nothing about the algorithm" in speaks()
+    assert "greedy" not in speaks(plan_sha256=None)
+    assert "other models" in speaks(unit="training_seeds")
+
+
+def test_long_runs_are_thinned_alike_in_charts_and_table(pages):
+    drift = section(build_report(**pages["inconclusive"]), "drift")
+    assert len(drift.tables[0].rows) == len(drift.figures[0].chart.points) <= 240
+    assert any("of 300 steps" in note for note in drift.notes)
+
+
+def test_no_control_character_and_no_endless_text_reaches_a_page(make):
+    import unicodedata
+
+    model = build_report(**make.hostile("\x1b[2J\u202e\x00\r" + "y" * 1_000_000))
+    for value in texts(model):
+        assert len(value) < 60_000
+        assert not any((unicodedata.category(c) in {"Cc", "Cs"} and c != "\n") or c == "\u202e" for c in value)
