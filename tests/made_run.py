@@ -194,7 +194,9 @@ def write_experiment(folder: Path, plan: dict[str, Any] | None = None, **full: A
     return write_run(folder / "full", plan, kind="full", pilot=linked(pilot, folder / "full"), **full)
 
 
-def write_outcomes(path: Path, arms: Mapping[str, Sequence[Columns]], *, roles: Mapping[str, str] | None = None) -> Path:
+def write_outcomes(
+    path: Path, arms: Mapping[str, Sequence[Columns]], *, roles: Mapping[str, str] | None = None
+) -> Path:
     """Write imported outcomes: for each arm one table of evaluations a seed."""
     roles = roles or {name: name if name in {"baseline", "treatment"} else "other" for name in arms}
     records = [

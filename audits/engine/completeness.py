@@ -1,12 +1,10 @@
 """Which steps of a run are whole, and which are missing."""
 
-import re
-
 from analysis.plan.model import Plan
 from audits.engine.check import Check, Limit
+from audits.store.layout import partition_of, step_of
 from audits.store.reader import Run
 
-_STEP_FILE = re.compile(r"^(\w+)/arm=([^/]+)/seed=(\d+)/step=(\d+)\.parquet$")
 _STEP_TABLES = frozenset({"tokens", "rollouts", "updates", "phases"})
 
 
@@ -14,9 +12,9 @@ def whole_steps(run: Run) -> dict[tuple[str, int], list[int]]:
     """Return the steps of each (arm, seed) for which every step table has its finished file."""
     tables_by_step: dict[tuple[str, int, int], set[str]] = {}
     for file in run.files:
-        match = _STEP_FILE.match(file.path)
-        if match:
-            tables_by_step.setdefault((match[2], int(match[3]), int(match[4])), set()).add(match[1])
+        keys, step = partition_of(file.path), step_of(file.path)
+        if keys is not None and step is not None:
+            tables_by_step.setdefault((*keys, step), set()).add(file.table)
     steps: dict[tuple[str, int], list[int]] = {}
     for (arm, seed, step), found in sorted(tables_by_step.items()):
         if found >= _STEP_TABLES:

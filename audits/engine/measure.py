@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from audits.engine.check import StepValue
 from audits.engine.metric import Metric
+from audits.store.reader import sql_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,8 +93,7 @@ def measure(
 
 def scope(arm: str, update: int | None) -> str:
     """Return the WHERE condition for one arm and one update."""
-    literal = arm.replace("'", "''")
-    return f"arm = '{literal}'" + ("" if update is None else f' AND "update" = {update:d}')
+    return f"arm = {sql_text(arm)}" + ("" if update is None else f' AND "update" = {update:d}')
 
 
 def _inner_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
-from audits.store.schema import FORMAT_VERSION
+from audits.store.layout import path_fault
+from audits.store.schema import FORMAT_VERSION, tables
 
 MANIFEST_NAME = "run.json"
 FILES_NAME = "files.jsonl"
@@ -87,20 +88,27 @@ def read_manifest(run: Path) -> Manifest:
         raise AuditError(
             f"{run}: not a run directory, it has no {MANIFEST_NAME}. `audit run` and `audit import` write one"
         ) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # ValueError: not UTF-8, not JSON, or an integer of thousands of digits.
         raise AuditError(f"{path}: not readable as JSON ({error})") from error
-    version = data.get("format_version") if isinstance(data, dict) else None
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise AuditError(
-            f"{path}: format version {version} is later than {FORMAT_VERSION}, the last that this runaudit reads; "
-            "install a later one"
-        )
+    _check_version(path, data)
     try:
         return Manifest.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
         raise AuditError(f"{path}: {where}: {first['msg']}") from error
+
+
+def _check_version(path: Path, data: Any) -> None:
+    version = data.get("format_version") if isinstance(data, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise AuditError(f"{path}: format_version: a whole number from 1 is needed, to know how the run is to be read")
+    if version > FORMAT_VERSION:
+        raise AuditError(
+            f"{path}: format version {version} is later than {FORMAT_VERSION}, the last that this runaudit reads; "
+            "install a later one"
+        )
 
 
 def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
@@ -112,10 +120,10 @@ def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
         AuditError: a line that is not valid, with its number.
     """
     path = run / FILES_NAME
-    if not path.exists():
-        return (), (f"{FILES_NAME} does not exist: no data file was finished",)
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return (), (f"{FILES_NAME} does not exist: no data file was finished",)
     except (OSError, UnicodeDecodeError) as error:
         raise AuditError(f"{path}: not readable ({error})") from error
     *lines, torn = text.split("\n")
@@ -126,10 +134,21 @@ def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
             record = FileRecord.model_validate_json(line)
         except ValidationError as error:
             raise AuditError(f"{path}, line {number}: not a file record ({error.errors()[0]['msg']})") from error
-        if not (run / record.path).resolve().is_relative_to(run.resolve()):
-            raise AuditError(f"{path}, line {number}: {record.path!r} lies outside the run directory")
+        fault = _path_fault(run, record)
+        if fault:
+            raise AuditError(f"{path}, line {number}: {record.path!r} {fault}")
         records[record.path] = record
     return tuple(records.values()), notes
+
+
+def _path_fault(run: Path, record: FileRecord) -> str | None:
+    table = tables().get(record.table)
+    if table is None:
+        return None
+    fault = path_fault(record.path, record.table, partitioned=table.partitioned)
+    if fault is None and Path(os.path.realpath(run / record.path)) != Path(os.path.realpath(run)) / record.path:
+        return "is a link: a run holds its files itself"
+    return fault
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
+from audits.store.layout import partition_of
 from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
 from audits.store.schema import SQL_FOLDER, Table, tables
 from audits.store.seal import SealedPlan, read_sealed_plan
@@ -37,6 +38,16 @@ class Run:
         """Return the whole files of a table, sorted by path."""
         return tuple(sorted((file for file in self.files if file.table == table), key=lambda file: file.path))
 
+    def partitions(self, table: str) -> dict[tuple[str, int], tuple[FileRecord, ...]]:
+        """Return the whole files of a partitioned table by (arm, seed), in the order of their paths."""
+        found: dict[tuple[str, int], tuple[FileRecord, ...]] = {}
+        for record in self.records(table):
+            keys = partition_of(record.path)
+            if keys is None:
+                raise ValueError(f"{record.path} names no arm and seed")
+            found[keys] = (*found.get(keys, ()), record)
+        return found
+
     def has(self, table: str) -> bool:
         """Return whether at least one row of this table was logged."""
         return any(file.rows for file in self.records(table))
@@ -64,40 +75,74 @@ def check_files(run: Run, table: Table) -> Any:
 
     Raises:
         AuditError: a file is missing, of another size or row count than its line says, not Parquet, or without a
-            column that the format demands.
+            column (or with nulls in one) that the format demands.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    schemas = []
-    for record in run.records(table.name):
-        path = run.path / record.path
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            raise AuditError(
-                f"{path}: is listed in files.jsonl and is missing. Restore it, or run the experiment again"
-            ) from None
-        if size != record.bytes:
-            raise AuditError(f"{path}: has {size} bytes, files.jsonl says {record.bytes}: truncated or changed")
-        try:
-            with pq.ParquetFile(path) as parquet:
-                rows, schema = parquet.metadata.num_rows, parquet.schema_arrow
-        except (pa.ArrowInvalid, OSError) as error:
-            raise AuditError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
-        if rows != record.rows:
-            raise AuditError(f"{path}: has {rows} rows, files.jsonl says {record.rows}: changed after it was written")
-        _check_columns(path, table, schema)
-        schemas.append(schema.remove_metadata())
+    schemas = [_check_file(run.path / record.path, record, table) for record in run.records(table.name)]
     if not schemas:
         return None
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")
-    except pa.ArrowTypeError as error:
+    except pa.ArrowException as error:
         raise AuditError(f"{run.path / table.name}: files disagree on a column's type ({error})") from error
 
 
+def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise AuditError(
+            f"{path}: is listed in files.jsonl and is missing. Restore it, or run the experiment again"
+        ) from None
+    except OSError as error:
+        raise AuditError(f"{path}: not readable ({error.strerror})") from error
+    if size != record.bytes:
+        raise AuditError(f"{path}: has {size} bytes, files.jsonl says {record.bytes}: truncated or changed")
+    try:
+        with pq.ParquetFile(path) as parquet:
+            rows, schema = parquet.metadata.num_rows, parquet.schema_arrow
+            if rows != record.rows:
+                raise AuditError(
+                    f"{path}: has {rows} rows, files.jsonl says {record.rows}: changed after it was written"
+                )
+            _check_columns(path, table, schema)
+            _check_nulls(path, table, parquet)
+    except (pa.ArrowException, OSError) as error:
+        raise AuditError(f"{path}: not a readable Parquet file ({(str(error).splitlines() or [''])[0]})") from error
+    return schema.remove_metadata()
+
+
+def _check_nulls(path: Path, table: Table, parquet: Any) -> None:
+    """Refuse nulls where the format has none: SQL would pass over them, and a share would be too small."""
+    for column in table.columns:
+        if column.required and _null_count(parquet, column.name):
+            raise AuditError(
+                f"{path}: column {column.name} has nulls and must not ({column.documentation}); "
+                f"{table.written_by} provides it"
+            )
+
+
+def _null_count(parquet: Any, name: str) -> int:
+    """Return how many values are null: from the file's statistics, or counted where it has none."""
+    leaf = [index for index in range(len(parquet.schema)) if parquet.schema.column(index).path.split(".")[0] == name]
+    nulls = 0
+    for group in range(parquet.num_row_groups):
+        statistics = [parquet.metadata.row_group(group).column(index).statistics for index in leaf]
+        if all(found is not None and found.has_null_count for found in statistics):
+            nulls += sum(found.null_count for found in statistics)
+        else:
+            nulls += parquet.read_row_group(group, columns=[name]).column(0).null_count
+    return nulls
+
+
 def _check_columns(path: Path, table: Table, schema: Any) -> None:
+    for name in ("arm", "seed") if table.partitioned else ():
+        if name in schema.names:
+            raise AuditError(f"{path}: column {name} is stored in the file; it is read from the path, and only there")
     for column in table.columns:
         index = schema.get_field_index(column.name)
         if index < 0:
@@ -119,7 +164,9 @@ def _kind(arrow_type: Any) -> str:
             return name
     if types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_dictionary(arrow_type):
         return "string"
-    return "list" if types.is_list(arrow_type) or types.is_large_list(arrow_type) else str(arrow_type)
+    if types.is_list(arrow_type) or types.is_large_list(arrow_type):
+        return f"list of {_kind(arrow_type.value_type)}"
+    return str(arrow_type)
 
 
 @contextmanager
@@ -135,6 +182,7 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
+    damaged = (duckdb.OperationalError, duckdb.DataError, duckdb.InvalidInputException)
     try:
         connection.execute("SET TimeZone = 'UTC'")
         for table in tables().values():
@@ -142,10 +190,8 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
         for name, text in view_texts():
             connection.execute(f"CREATE VIEW {name} AS {text}")
         yield connection
-    except duckdb.IOException as error:
-        raise AuditError(f"{run.path}: {str(error).splitlines()[0]}") from error
-    except duckdb.InvalidInputException as error:
-        raise AuditError(f"{run.path}: a data file cannot be decoded: {str(error).splitlines()[0]}") from error
+    except damaged as error:
+        raise AuditError(f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
 
@@ -158,26 +204,40 @@ def view_texts() -> Iterator[tuple[str, str]]:
 
 def _create_view(connection: "duckdb.DuckDBPyConnection", run: Run, table: Table) -> None:
     schema = check_files(run, table)
-    keys = {"arm": "VARCHAR", "seed": "INTEGER"} if table.partitioned else {}
+    keys = {"arm": "VARCHAR", "seed": "BIGINT"} if table.partitioned else {}
     if schema is None:
         columns = [f"{name} {sql_type}" for name, sql_type in keys.items()]
         columns += [f'"{column.name}" {column.sql_type}' for column in table.columns]
         connection.execute(f'CREATE TABLE "{table.name}" ({", ".join(columns)})')
         return
-    paths = ", ".join(_sql_path(run.path / record.path) for record in run.records(table.name))
-    types = ", ".join(f"'{name}': {sql_type}" for name, sql_type in keys.items())
-    hive = f"hive_partitioning = true, hive_types = {{{types}}}" if keys else "hive_partitioning = false"
+    if table.partitioned:
+        parts = [
+            f"SELECT *, {sql_text(arm)} AS arm, {seed}::BIGINT AS seed FROM {_scan(run, records)}"
+            for (arm, seed), records in run.partitions(table.name).items()
+        ]
+    else:
+        parts = [f"SELECT * FROM {_scan(run, run.records(table.name))}"]
     absent = "".join(
         f', CAST(NULL AS {column.sql_type}) AS "{column.name}"'
         for column in table.columns
         if schema.get_field_index(column.name) < 0
     )
-    connection.execute(
-        f'CREATE VIEW "{table.name}" AS SELECT *{absent} FROM read_parquet([{paths}], union_by_name = true, {hive})'
-    )
+    union = "\nUNION ALL BY NAME\n".join(parts)
+    connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *{absent} FROM ({union})')
+
+
+def sql_text(text: str) -> str:
+    """Return the SQL literal of a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _scan(run: Run, records: tuple[FileRecord, ...]) -> str:
+    paths = ", ".join(_sql_path(run.path / record.path) for record in records)
+    return f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
 
 
 def _sql_path(path: Path) -> str:
-    # A run directory may be called `run[1]`; DuckDB would read the bracket as a pattern.
-    literal = "".join(f"[{character}]" if character in "*?[" else character for character in path.as_posix())
-    return "'" + literal.replace("'", "''") + "'"
+    # A run directory may be called `run[1]`; DuckDB would read the bracket as a pattern. Absolute, because it would
+    # read a first folder with a colon as the name of a service.
+    literal = "".join(f"[{character}]" if character in "*?[" else character for character in path.absolute().as_posix())
+    return sql_text(literal)

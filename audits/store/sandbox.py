@@ -86,17 +86,29 @@ def _register(connection: "duckdb.DuckDBPyConnection", run: Run) -> set[str]:
 def _dataset(run: Run, table: Table) -> Any:
     import pyarrow as pa
     import pyarrow.dataset as datasets
+    import pyarrow.fs as filesystems
 
     schema = check_files(run, table)
     if schema is None:
         return None
-    keys = pa.schema([("arm", pa.string()), ("seed", pa.int32())])
-    partitioning = datasets.partitioning(keys, flavor="hive") if table.partitioned else None
-    return datasets.dataset(
-        [(run.path / record.path).as_posix() for record in run.records(table.name)],
-        format="parquet",
-        partitioning=partitioning,
-        schema=pa.unify_schemas([schema, table.arrow_schema(), *([keys] if table.partitioned else [])]),
+    for field in table.arrow_schema():
+        if schema.get_field_index(field.name) < 0:
+            schema = schema.append(field)
+    always = datasets.scalar(True)
+    files = [(record, always) for record in run.records(table.name)]
+    if table.partitioned:
+        schema = schema.append(pa.field("arm", pa.string())).append(pa.field("seed", pa.int64()))
+        files = [
+            (record, (datasets.field("arm") == arm) & (datasets.field("seed") == seed))
+            for (arm, seed), records in run.partitions(table.name).items()
+            for record in records
+        ]
+    return datasets.FileSystemDataset.from_paths(
+        [(run.path / record.path).absolute().as_posix() for record, _ in files],
+        schema=schema,
+        format=datasets.ParquetFileFormat(),
+        filesystem=filesystems.LocalFileSystem(),
+        partitions=[keys for _, keys in files],
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
+from audits.store.layout import partition_folder
 from audits.store.manifest import FILES_NAME, FileRecord, Manifest, append_lines, write_manifest, write_whole
 from audits.store.schema import FORMAT_VERSION, Table, tables
 from audits.store.seal import PLAN_NAME, SealedPlan
@@ -29,11 +30,14 @@ class RunWriter:
         """Make the run directory; the plan is written before anything else.
 
         Raises:
-            AuditError: the directory exists and is not empty.
+            AuditError: the directory exists and is not empty, or cannot be made.
         """
-        if run.exists() and (not run.is_dir() or any(run.iterdir())):
-            raise AuditError(f"{run}: exists and is not empty. Choose another --out, or remove it first")
-        run.mkdir(parents=True, exist_ok=True)
+        try:
+            if run.exists() and (not run.is_dir() or any(run.iterdir())):
+                raise AuditError(f"{run}: exists and is not empty. Choose another --out, or remove it first")
+            run.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AuditError(f"{run}: cannot be made ({error.strerror}). Choose another --out") from error
         if sealed is not None:
             write_whole(run / PLAN_NAME, sealed.canonical)
         write_manifest(run, manifest)
@@ -59,13 +63,13 @@ class RunWriter:
         """
         records = []
         for name, columns in data.items():
-            relative = Path(name) / f"arm={arm}" / f"seed={seed}" / f"step={step:06d}.parquet"
+            relative = Path(partition_folder(name, arm, seed)) / f"step={step:06d}.parquet"
             records.append(self._write_file(tables()[name], relative, columns))
         self._commit(records)
 
     def write_evals(self, arm: str, seed: int, checkpoint: str, columns: Columns) -> None:
         """Write the outcomes of one checkpoint of one arm."""
-        relative = Path("evals") / f"arm={arm}" / f"seed={seed}" / f"checkpoint={checkpoint}.parquet"
+        relative = Path(partition_folder("evals", arm, seed)) / f"checkpoint={checkpoint}.parquet"
         self._commit([self._write_file(tables()["evals"], relative, columns)])
 
     def _commit(self, records: list[FileRecord]) -> None:
