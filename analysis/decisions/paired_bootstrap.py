@@ -9,10 +9,8 @@ differences are resampled under the seed that the plan registers.
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import AuditError
 from analysis.paired.interval import Interval, Method
-from analysis.paired.lattice_law import bootstrap_law
-from analysis.paired.resampling import resampled_law
+from analysis.paired.resampling import bootstrap_or_resampled_law
 from analysis.paired.sample import PairedSample
 from analysis.paired.trust import distrust_asymptotics
 
@@ -56,12 +54,5 @@ def _lower_limit(
     differences: NDArray[np.float64], level: float, margin: float, seed: int | None
 ) -> tuple[float, float]:
     """Return the bootstrap quantile at `level` and the bootstrap probability of a mean up to `margin`."""
-    law = bootstrap_law(differences)
-    if law is None:
-        if seed is None:
-            raise AuditError(
-                "the differences lie on no lattice, so the bootstrap must resample: register "
-                "`resampling_seed` in the decision rule (or pass a seed), else chance decides the verdict"
-            )
-        law = resampled_law(differences, seed)
+    law = bootstrap_or_resampled_law(differences, seed)
     return law.quantile(level), law.at_most(margin)
