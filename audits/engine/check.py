@@ -18,7 +18,7 @@ class Limit:
     def admits(self, value: float | str) -> bool:
         """Return whether the value is inside the limit. NaN is outside every limit."""
         if self.one_of is not None:
-            return str(value) in self.one_of
+            return (value if isinstance(value, str) else f"{value:g}") in self.one_of
         number = float(value)
         return (
             (self.min is None or number >= self.min) and (self.max is None or number <= self.max) and number == number

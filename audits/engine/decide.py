@@ -1,5 +1,6 @@
 """The decision on a run: pairing, seal, gate and preflights first, then the registered rule."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -7,10 +8,10 @@ from analysis.errors import AuditError
 from analysis.paired.methods import DecisionMethod, load_method
 from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
-from analysis.plan.model import Criterion, DecisionRule
+from analysis.plan.model import Criterion, DecisionRule, Plan
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.outcomes import ItemScores, contrast_sample, load_item_scores
-from audits.engine.standing import missing_steps, void_reasons
+from audits.engine.standing import unfinished, void_reasons
 from audits.store.reader import Run
 
 DEFAULT_METHOD = "paired_hoeffding"
@@ -54,11 +55,13 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         )
     registered = run.sealed is not None and run.manifest.kind == "full"
     rule = run.sealed.plan.decision_rule if run.sealed is not None else _default_rule(method, options)
+    if run.sealed is not None:
+        _refuse_other_metrics(run, run.sealed.plan)
     roles = list(dict.fromkeys(role for criterion in rule.criteria for role in criterion.weights))
     items = load_item_scores(run, roles, rule.seeds if run.sealed is not None else None)
     chosen = load_method(rule.method)
     result = _apply(rule, chosen, items)
-    verdict, reasons = _standing(run, result)
+    verdict, reasons = _standing(run, result, len(items.item_ids))
     asked = load_method(method) if method is not None and method != rule.method else None
     return DecisionReport(
         run=str(run.path),
@@ -79,7 +82,27 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
     )
 
 
+def _refuse_other_metrics(run: Run, plan: Plan) -> None:
+    """Refuse a criterion on another figure than the evaluation's: the run holds one score an item."""
+    for criterion in plan.decision_rule.criteria:
+        if criterion.metric != plan.evaluation.metric:
+            raise AuditError(
+                f"{run.path}: criterion {criterion.id} is on {criterion.metric!r}, and the plan's evaluation scores "
+                f"{plan.evaluation.metric!r} only: there is no number for it"
+            )
+
+
+def _refuse_non_finite(options: RuleOptions) -> None:
+    numbers = {name: [getattr(options, name)] for name in ("alpha", "margin", "floor", "band")}
+    numbers["weights"] = list((options.weights or {}).values())
+    for name, values in numbers.items():
+        for value in values:
+            if value is not None and not math.isfinite(value):
+                raise AuditError(f"--{name}: {value} is not a finite number")
+
+
 def _default_rule(method: str | None, options: RuleOptions) -> DecisionRule:
+    _refuse_non_finite(options)
     margin = options.margin or 0.0
     if options.band is not None and options.band <= 0:
         raise AuditError(f"--band {options.band:g}: a tie band is larger than 0")
@@ -133,18 +156,18 @@ def _apply(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> Rul
     return decide_rule(contrasts, method=method, alpha=rule.alpha, combine=rule.combine, seed=rule.resampling_seed)
 
 
-def _standing(run: Run, result: RuleVerdict) -> tuple[str, tuple[str, ...]]:
+def _standing(run: Run, result: RuleVerdict, n_items: int) -> tuple[str, tuple[str, ...]]:
     if run.sealed is None:
         return result.verdict, ("no plan is sealed in this run: the rule was not registered", *result.reasons)
+    if run.manifest.kind == "imported":
+        return result.verdict, ("imported: these outcomes were not made by a run of the sealed plan", *result.reasons)
     if run.manifest.kind == "pilot":
         return "inconclusive", ("pilot: a pilot is evaluated on validation items and decides nothing",)
-    void = void_reasons(run, run.sealed) if run.manifest.kind == "full" else ()
+    void = void_reasons(run, run.sealed)
     if void:
         return "void", void
-    absent = missing_steps(run, run.sealed.plan) if run.manifest.kind == "full" else None
-    if absent is not None:
-        return "inconclusive", (f"the run is not finished: {absent}",)
-    return result.verdict, result.reasons
+    absent = unfinished(run, run.sealed.plan, n_items)
+    return ("inconclusive", absent) if absent else (result.verdict, result.reasons)
 
 
 def _criteria(rule: DecisionRule, result: RuleVerdict) -> tuple[CriterionResult, ...]:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from analysis.plan.model import Check as PlannedCheck
 from analysis.plan.model import Plan
-from audits.engine.check import CheckReport, Limit, combine
+from audits.engine.check import Check, CheckReport, Limit, combine
 from audits.engine.completeness import check_steps
-from audits.engine.judge import Question, answer
-from audits.engine.metric import load_metric
+from audits.engine.judge import Question, answer, cannot_ask
+from audits.engine.metric import Metric, load_metric
 from audits.store.reader import Run, connect
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def evaluate_gate(run: Run, plan: Plan) -> CheckReport:
     checks = [check_steps(run, plan, wanted)]
     with connect(run) as connection:
         for planned in gate.checks:
-            checks.extend(answer(question) for question in _questions(connection, run, plan, planned))
+            checks.extend(_checks(connection, run, plan, planned))
     return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), run.notes)
 
 
@@ -55,21 +55,26 @@ def loss_parameters(plan: Plan) -> dict[str, str]:
     return parameters
 
 
-def _questions(connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, planned: PlannedCheck) -> list[Question]:
+def _checks(connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, planned: PlannedCheck) -> list[Check]:
     metric = load_metric(planned.metric)
+    parameters = loss_parameters(plan)
+    limit = Limit(planned.min, planned.max, tuple(planned.one_of) if planned.one_of else None)
     role = planned.arm or metric.header["arm"]
     roles = ("treatment", "baseline", "other") if role == "all" else (role,)
-    return [
-        Question(
-            connection=connection,
-            run=run,
-            metric=metric,
-            parameters=loss_parameters(plan),
-            arm=arm,
-            update=metric.default_update if planned.update is None else planned.update,
-            limit=Limit(planned.min, planned.max, tuple(planned.one_of) if planned.one_of else None),
-            measures=planned.measures,
-        )
-        for wanted in roles
-        for arm in plan.conditions(wanted)
-    ]
+    arms = [arm for wanted in roles for arm in plan.conditions(wanted)]
+    fault = _fault(metric, planned, arms, role)
+    if fault:
+        return [cannot_ask(metric, parameters, limit, planned.measures, fault)]
+    update = metric.default_update if planned.update is None else planned.update
+    return [answer(Question(connection, run, metric, parameters, arm, update, limit, planned.measures)) for arm in arms]
+
+
+def _fault(metric: Metric, planned: PlannedCheck, arms: list[str], role: str) -> str | None:
+    """Return why a planned check has no answer in any run; it must not vanish from the gate."""
+    if not arms:
+        return f"the check is on the {role} arm, and no arm of the plan has that role"
+    if planned.update is not None and metric.default_update is None:
+        return f"the check is on update {planned.update}, and {metric.id} is a figure of the whole rollout batch"
+    if metric.header["unit"] == "name" and not planned.one_of:
+        return f"the check has min or max, and {metric.id} is a name: it needs one_of"
+    return None

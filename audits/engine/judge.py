@@ -70,10 +70,30 @@ def answer(question: Question) -> Check:
             mend="find them: SELECT * FROM loss_tokens WHERE NOT is_finite",
         )
     check = replace(check, notes=tuple(_notes(question, found)))
+    idle = _steps_without_the_update(question, found)
+    if idle:
+        return replace(check, status="fail", reason=idle)
     if not _inside(question, found):
         return replace(check, status="fail", reason=_why_outside(question, found))
     warnings = list(_warnings(question, found))
     return replace(check, status="warn" if warnings else "pass", reason="; ".join(warnings) or None)
+
+
+def cannot_ask(metric: Metric, parameters: Mapping[str, str], limit: Limit, measures: str, reason: str) -> Check:
+    """Return the check that the plan asks in a way that no run can answer: `inconclusive`, never left out."""
+    return Check(
+        id=metric.id,
+        status="inconclusive",
+        value=None,
+        limit=limit,
+        unit=metric.header["unit"],
+        definition=metric.fill(metric.header["definition"], parameters),
+        arm=None,
+        rows_examined=0,
+        reason=reason,
+        measures=measures,
+        mend="seal a plan whose check can be answered; it names this plan under supersedes",
+    )
 
 
 def _provided_by(table: str) -> str:
@@ -93,11 +113,24 @@ def _nothing_to_measure(question: Question) -> tuple[Status, str]:
     ).fetchone() or (None,)
     if last is None:
         return "inconclusive", f"no row of arm {arm} was logged in table {question.metric.table}"
+    executed = f"{int(last) + 1} update{'' if last == 0 else 's'}"
     return "fail", (
         f"the rule cannot fire: the check is on the {_ordinal(update)} update of a batch, and arm {arm} executed "
-        f"{int(last) + 1} update a batch. On the first update the policy is still the sampler's, so that neither mask "
-        "nor clip can act; set updates_per_batch to 2 or more"
+        f"{executed} a batch. On the first update the policy is still the sampler's, so that neither mask "
+        f"nor clip can act; set updates_per_batch to {(update or 0) + 1} or more"
     )
+
+
+def _steps_without_the_update(question: Question, found: Measurement) -> str | None:
+    """Return what is wrong where some steps never came to the update: a mean over the others would hide them."""
+    if question.update is None:
+        return None
+    query = f"SELECT count(DISTINCT (seed, step)) FROM {question.metric.table} WHERE arm = ?"
+    (logged,) = question.connection.execute(query, [question.arm]).fetchall()[0]
+    idle = int(logged) - len(found.steps)
+    if idle < 1:
+        return None
+    return f"the rule could not fire in {idle} of {logged} steps: they executed no {_ordinal(question.update)} update"
 
 
 def _ordinal(update: int | None) -> str:

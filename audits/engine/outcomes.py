@@ -54,14 +54,11 @@ def load_item_scores(run: Run, roles: Sequence[str], seeds: Sequence[int] | None
         findings = run_audit(connection, run, "pairing")
         if findings.rows:
             raise AuditError(_broken_pairing(run, findings))
+        _refuse_absent_seeds(connection, run, conditions, seeds)
         rows = _item_means(connection, list(conditions.values()), seeds)
     by_arm: dict[str, dict[str, float]] = {}
     for arm, item_id, score in rows:
         by_arm.setdefault(arm, {})[item_id] = score
-    for role, arm in conditions.items():
-        if arm not in by_arm:
-            which = "" if seeds is None else f" for seed {', '.join(str(seed) for seed in seeds)}"
-            raise AuditError(f"{run.path}: the {role} arm {arm!r} has no final evaluation{which}: nothing to decide on")
     item_ids = tuple(sorted(by_arm[next(iter(conditions.values()))]))
     scores = {role: np.array([by_arm[arm][item] for item in item_ids]) for role, arm in conditions.items()}
     return ItemScores(item_ids, scores, conditions)
@@ -98,12 +95,29 @@ def contrast_sample(items: ItemScores, weights: Mapping[str, float], score_bound
 def _conditions(run: Run, roles: Sequence[str]) -> dict[str, str]:
     conditions = {}
     for role in roles:
-        arms = list(dict.fromkeys(arm.arm for arm in run.manifest.arms if arm.role == role))
+        if run.sealed is not None:
+            # The roles were sealed with the plan; run.json can be edited.
+            arms = run.sealed.plan.conditions(role)
+        else:
+            arms = list(dict.fromkeys(arm.arm for arm in run.manifest.arms if arm.role == role))
         if len(arms) != 1:
             found = ", ".join(arms) or "none"
             raise AuditError(f"{run.path}: the rule needs one arm of role {role}, the run has {found}")
         conditions[role] = arms[0]
     return conditions
+
+
+def _refuse_absent_seeds(
+    connection: "duckdb.DuckDBPyConnection", run: Run, conditions: Mapping[str, str], seeds: Sequence[int] | None
+) -> None:
+    """Refuse an arm without a final evaluation of a seed: a mean over other seeds answers another question."""
+    query = "SELECT DISTINCT arm, seed FROM final_item_scores"
+    found = set(connection.execute(query).fetchall())
+    for role, arm in conditions.items():
+        absent = [seed for seed in seeds or () if (arm, seed) not in found]
+        if absent or arm not in {name for name, _ in found}:
+            which = f" for seed {', '.join(str(seed) for seed in absent)}" if absent else ""
+            raise AuditError(f"{run.path}: the {role} arm {arm!r} has no final evaluation{which}: nothing to decide on")
 
 
 def _item_means(
@@ -121,7 +135,7 @@ def _broken_pairing(run: Run, findings: Findings) -> str:
     lines = [f"{run.path}: the pairing is broken ({len(findings.rows)} faults), so there is no number to trust"]
     for fault, item_id, arm, seed, detail in findings.rows[:_LISTED]:
         where = "" if arm is None else f" in arm {arm}, seed {seed}"
-        lines.append(f"  {fault}: item {item_id}{where}: {detail}")
+        lines.append(f"  {fault}: item {item_id:.80}{where}: {detail!s:.200}")
     if len(findings.rows) > _LISTED:
         lines.append(f"  … and {len(findings.rows) - _LISTED} more")
     lines.append(f"  {findings.check.mend}")

@@ -26,6 +26,25 @@ def missing_steps(run: Run, plan: Plan) -> str | None:
     return check_steps(run, plan, plan.rollout.rollout_batches).reason
 
 
+def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:
+    """Return what of a full run was planned and is not there; empty where nothing is missing.
+
+    Args:
+        run: the full run.
+        plan: its sealed plan.
+        n_items: items with a final score in every arm.
+    """
+    found = []
+    absent = missing_steps(run, plan)
+    if absent is not None:
+        found.append(absent)
+    elif run.manifest.status != "complete":
+        found.append(f"run.json says that it is {run.manifest.status}")
+    if n_items != plan.task.test_items:
+        found.append(f"{n_items} items were evaluated, the plan says {plan.task.test_items}")
+    return tuple(f"the run is not finished: {reason}" for reason in found)
+
+
 def linked_pilot(run: Run) -> Run | None:
     """Open the pilot that a full run names; None where it names none.
 
@@ -61,9 +80,9 @@ def _seal(run: Run, sealed: SealedPlan) -> Iterator[str]:
 def _gate(run: Run, sealed: SealedPlan) -> Iterator[str]:
     if not sealed.plan.activation_gate.applicable:
         return
-    pilot = linked_pilot(run)
+    pilot, fault = _found_pilot(run)
     if pilot is None:
-        yield "the plan requires a gate, and no pilot is linked to this run"
+        yield f"the plan requires a gate, and {fault}"
         return
     if pilot.sealed is None or pilot.sealed.sha256 != sealed.sha256:
         yield f"the linked pilot {pilot.path} ran another plan"
@@ -79,11 +98,27 @@ def _gate(run: Run, sealed: SealedPlan) -> Iterator[str]:
                 yield f"the pilot's gate is {check.status}: {check.id}{arm}: {check.reason}"
 
 
+def _found_pilot(run: Run) -> tuple[Run | None, str]:
+    """Return the linked pilot, or why there is none; one that is there and damaged is an error."""
+    link = run.manifest.pilot
+    if link is None:
+        return None, "no pilot is linked to this run"
+    try:
+        if not (run.path / link.path).is_dir():
+            return None, f"the linked pilot {link.path} is not there"
+    except (OSError, ValueError):
+        return None, f"{link.path!r} is no path of a pilot"
+    pilot = open_run(run.path / link.path)
+    if pilot.manifest.run_id != link.run_id:
+        return None, f"{link.path} holds run {pilot.manifest.run_id}, not the pilot {link.run_id} that allowed this run"
+    return pilot, ""
+
+
 def _preflights(run: Run, sealed: SealedPlan) -> Iterator[str]:
     for name in type(sealed.plan.preflights).model_fields:
         if not getattr(sealed.plan.preflights, name).required:
             continue
-        pilot = linked_pilot(run)
+        pilot, _ = _found_pilot(run)
         path = None if pilot is None else pilot.path / "preflight" / f"{name}.json"
         if path is None or not path.exists():
             yield f"the plan requires the {name} preflight, and the linked pilot holds no result of it"
@@ -91,8 +126,8 @@ def _preflights(run: Run, sealed: SealedPlan) -> Iterator[str]:
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
             status, plan = result["status"], result["plan_sha256"]
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
-            raise AuditError(f"{path}: not a preflight result ({error})") from error
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise AuditError(f"{path}: not a preflight result ({error!r:.200})") from error
         if plan != sealed.sha256:
             yield f"the {name} preflight in {path} is another plan's"
         elif status != "pass":

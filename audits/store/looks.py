@@ -24,15 +24,22 @@ def read_looks(run: Path) -> tuple[Mapping[str, Any], ...]:
     """Return the recorded looks, oldest first.
 
     Raises:
-        AuditError: a line is not JSON.
+        AuditError: the file is not readable, or a line is no JSON object.
     """
     path = run / LOOKS_NAME
-    if not path.exists():
+    try:
+        *lines, _torn = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
         return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuditError(f"{path}: not readable ({error})") from error
     looks = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
-            looks.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise AuditError(f"{path}, line {number}: not JSON ({error.msg}): the list of looks was changed") from error
+            look = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise AuditError(f"{path}, line {number}: not JSON ({error}): the list of looks was changed") from error
+        if not isinstance(look, dict):
+            raise AuditError(f"{path}, line {number}: not a look: the list of looks was changed")
+        looks.append(look)
     return tuple(looks)

@@ -57,13 +57,19 @@ def open_run(path: Path) -> Run:
     """Open a run directory.
 
     Raises:
-        AuditError: it is no run directory, or its manifest, plan or list of files is not readable.
+        AuditError: it is no run directory, or its manifest, plan or list of files is missing or not readable.
     """
     manifest = read_manifest(path)
+    sealed = read_sealed_plan(path)
+    if sealed is None and (manifest.kind != "imported" or manifest.plan_sha256 is not None):
+        raise AuditError(
+            f"{path}: plan.json is missing, and run.json says that the run carries its plan. Restore it: without it "
+            "nobody can say what was registered"
+        )
     files, notes = read_files(path)
     unknown = sorted({file.table for file in files} - set(tables()))
     notes += tuple(f"table {name} is not part of this format version and is passed over" for name in unknown)
-    return Run(path, manifest, read_sealed_plan(path), files, notes)
+    return Run(path, manifest, sealed, files, notes)
 
 
 def check_files(run: Run, table: Table) -> Any:
@@ -182,7 +188,8 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
-    damaged = (duckdb.OperationalError, duckdb.DataError, duckdb.InvalidInputException)
+    # Our own SQL at fault is a bug and keeps its traceback; whatever else the engine raises, the data are at fault.
+    ours = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
     try:
         connection.execute("SET TimeZone = 'UTC'")
         for table in tables().values():
@@ -190,7 +197,9 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
         for name, text in view_texts():
             connection.execute(f"CREATE VIEW {name} AS {text}")
         yield connection
-    except damaged as error:
+    except duckdb.Error as error:
+        if isinstance(error, ours):
+            raise
         raise AuditError(f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()

@@ -59,10 +59,12 @@ def _weights(text: str | None) -> dict[str, float] | None:
     weights = {}
     for part in text.split(","):
         role, separator, number = part.partition("=")
+        if role.strip() in weights:
+            raise AuditError(f"--weights: {role.strip()} is given twice")
         try:
             weights[role.strip()] = float(number)
         except ValueError:
             separator = ""
-        if not separator:
+        if not separator or not role.strip():
             raise AuditError(f"--weights: {part!r} is not ROLE=NUMBER, as in treatment=1,baseline=-1")
     return weights

@@ -13,7 +13,7 @@
 -- zero advantage: never clipped, counted in the denominator
 -- source: arXiv:1707.06347, equation 7; on the treatment's log it is the counterfactual share
 -- partials:
-count(*) FILTER (WHERE (advantage > 0 AND log_ratio > ln(1 + {eps})) OR (advantage < 0 AND log_ratio < ln(1 - {eps}))) AS numerator,
+count(*) FILTER (WHERE (advantage > 0 AND ratio > 1 + {eps}) OR (advantage < 0 AND ratio < 1 - {eps})) AS numerator,
 count(*) AS denominator,
 count(*) FILTER (WHERE advantage <> 0) AS with_advantage
 -- finish:
