@@ -1,32 +1,55 @@
-"""Rows of a query, written as CSV, JSON lines or Parquet, batch by batch."""
+"""Rows of a query, written as CSV, JSON or Parquet, batch by batch."""
 
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
+from analysis.errors import AuditError
+
 
 def rows_of(reader: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of an Arrow record batch reader as Python values."""
-    for batch in reader:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    """Yield the rows of an Arrow record batch reader as Python values.
+
+    Raises:
+        AuditError: the query failed or was stopped while its rows were read, or a value has no Python counterpart.
+    """
+    import pyarrow as pa
+
+    for batch in _batches(reader):
+        columns = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                columns.append(column.to_pylist())
+            except (pa.ArrowException, OverflowError, ValueError) as error:
+                raise AuditError(
+                    f"audit sql: column {name}: a value of type {column.type} cannot be shown ({error}); "
+                    f"cast it in the query, as in CAST(… AS VARCHAR)"
+                ) from error
+        yield from zip(*columns, strict=True)
 
 
 def write_csv(reader: Any, stream: TextIO) -> None:
-    """Write a header line and the rows; null is an empty cell."""
+    """Write a header line and the rows; null is an empty cell, a list or struct is JSON."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(reader.schema.names)
     for row in rows_of(reader):
-        writer.writerow(["" if value is None else value for value in row])
+        writer.writerow([_csv_value(value) for value in row])
 
 
 def write_json(reader: Any, stream: TextIO) -> None:
-    """Write an array with one object a row; NaN and infinities are null, since JSON has no word for them."""
+    """Write an array with one object a row; NaN and infinities are null, since JSON has no word for them.
+
+    Raises:
+        AuditError: two columns share a name.
+    """
     names: Sequence[str] = reader.schema.names
+    _refuse_shared_names(names)
     separator = "[\n"
     for row in rows_of(reader):
         body = {name: _json_value(value) for name, value in zip(names, row, strict=True)}
@@ -36,15 +59,58 @@ def write_json(reader: Any, stream: TextIO) -> None:
 
 
 def write_parquet(reader: Any, path: Path) -> int:
-    """Write a Parquet file and return its number of rows."""
+    """Write a Parquet file, whole or not at all, and return its number of rows.
+
+    Raises:
+        AuditError: two columns share a name, a column's type has no Parquet form, or the file cannot be written.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    _refuse_shared_names(reader.schema.names)
+    temporary = path.with_name(f".{path.name}.tmp")
     rows = 0
-    with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
-        for batch in reader:
-            writer.write_batch(batch)
-            rows += batch.num_rows
+    try:
+        with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
+            for batch in _batches(reader):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        temporary.replace(path)
+    except pa.ArrowNotImplementedError as error:
+        raise AuditError(f"audit sql: {error}; cast the column in the query, as in CAST(… AS VARCHAR)") from error
+    except OSError as error:
+        raise AuditError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        temporary.unlink(missing_ok=True)
     return rows
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """Yield the batches; the engine's errors come through Arrow, as errors of Arrow or of input and output."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise AuditError(f"audit sql: {str(error).strip().splitlines()[0]}") from error
+        yield batch
+
+
+def _refuse_shared_names(names: Sequence[str]) -> None:
+    shared = sorted(name for name, times in Counter(names).items() if times > 1)
+    if shared:
+        raise AuditError(f"audit sql: two columns are called {shared[0]}; name one of them, as in … AS other_name")
+
+
+def _csv_value(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool | dict | list | tuple):
+        return json.dumps(_json_value(value), ensure_ascii=False, allow_nan=False)
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _json_value(value: Any) -> Any:
@@ -57,7 +123,8 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return float(value)
+        # DuckDB's sums of integers are HUGEINT, which Arrow has as decimals without places.
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bytes):
         return value.hex()
     return value if value is None or isinstance(value, bool | int | str) else str(value)

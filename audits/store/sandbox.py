@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
-from audits.store.reader import Run, check_files, view_texts
+from audits.store.reader import Run, check_files, sql_text, view_texts
 from audits.store.schema import Table, tables
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def query(run: Run, sql: str, *, memory_limit: str = "4GB", seconds: int = 600) 
         connection = duckdb.connect(":memory:", config=_closed_configuration(seconds))
         logged: set[str] = set()
         try:
-            connection.execute(f"SET temp_directory = '{Path(spill).as_posix()}'")
-            connection.execute(f"SET memory_limit = '{memory_limit}'")
+            connection.execute(f"SET temp_directory = {sql_text(Path(spill).as_posix())}")
+            connection.execute(f"SET memory_limit = {sql_text(memory_limit)}")
             connection.execute("SET TimeZone = 'UTC'")
             logged = _register(connection, run)
             connection.execute("SET enable_external_access = false")
@@ -106,7 +106,9 @@ def _dataset(run: Run, table: Table) -> Any:
     return datasets.FileSystemDataset.from_paths(
         [(run.path / record.path).absolute().as_posix() for record, _ in files],
         schema=schema,
-        format=datasets.ParquetFileFormat(),
+        format=datasets.ParquetFileFormat(
+            default_fragment_scan_options=datasets.ParquetFragmentScanOptions(page_checksum_verification=True)
+        ),
         filesystem=filesystems.LocalFileSystem(),
         partitions=[keys for _, keys in files],
     )
@@ -122,7 +124,7 @@ def _one_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
 
 
 def _explain(error: Exception, run: Run, logged: set[str]) -> str:
-    text = str(error).split("\n\n")[0]
+    text = str(error).split("\n\n")[0].rstrip()
     absent = sorted(set(tables()) - logged)
     if type(error).__name__ == "CatalogException" and absent:
         text += f"\nnever logged in {run.path}: {', '.join(absent)}; logged: {', '.join(sorted(logged)) or 'nothing'}"

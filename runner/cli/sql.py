@@ -23,7 +23,7 @@ def command(
     format: Annotated[Format, typer.Option(help="How the rows are written to stdout.")] = Format.table,
     out: Annotated[Path | None, typer.Option(help="File for --format parquet.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Rows that --format table shows.")] = 100,
-    seconds: Annotated[int, typer.Option(min=1, help="Stop the query after this time.")] = 600,
+    seconds: Annotated[int, typer.Option(min=1, max=604_800, help="Stop the query after this time.")] = 600,
     memory: Annotated[str, typer.Option(help="Beyond this much memory, spill to a temporary directory.")] = "4GB",
 ) -> None:
     """Ask a run's logs anything, with one SELECT.
@@ -39,6 +39,8 @@ def command(
 
     if (format is Format.parquet) != (out is not None):
         raise AuditError("--format parquet and --out FILE.parquet go together; other formats go to stdout")
+    if out is not None and out.resolve().is_relative_to(run.resolve()):
+        raise AuditError(f"--out {out}: lies inside the run, and a query changes nothing there. Choose another place")
     with run_query(open_run(run), query, memory_limit=memory, seconds=seconds) as relation:
         reader = relation.to_arrow_reader()
         if format is Format.csv:
