@@ -4,21 +4,40 @@ Scores are numbers from 0 to 1, or true and false. Nothing is dropped: an item w
 twice, or a cell that is no score stops the import and is named with its line.
 """
 
+import csv
+import difflib
 import hashlib
+import io
+import math
+import re
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from analysis.errors import AuditError
+from audits.store.layout import partition_folder
 from audits.store.manifest import ArmRecord, Manifest
 from audits.store.writer import RunWriter
 from runner.loop.provenance import git_state, utc_now, versions
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _LISTED = 8
+_LONGEST = 100
 _WORDS = {"true": "1", "false": "0"}
+_NUMBER = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table as text: no cell is guessed into another type."""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+    def column(self, name: str) -> list[str]:
+        index = self.header.index(name)
+        return [row[index].strip() for row in self.rows]
 
 
 def run(source: Path, *, out: Path, item: str, arms: dict[str, str], command_line: list[str]) -> str:
@@ -34,6 +53,7 @@ def run(source: Path, *, out: Path, item: str, arms: dict[str, str], command_lin
     Raises:
         AuditError: the file, a column or a cell is not what was said; lines and item ids are named.
     """
+    _check_roles(arms)
     content, table = _read(source)
     _check_columns(source, table, [item, *arms.values()])
     item_ids = _item_ids(source, table, item)
@@ -76,48 +96,64 @@ def run(source: Path, *, out: Path, item: str, arms: dict[str, str], command_lin
     return f"{out}: {len(item_ids)} items, arms {', '.join(f'{role} ({column})' for role, column in arms.items())}"
 
 
-def _read(source: Path) -> tuple[bytes, "pl.DataFrame"]:
-    import polars as pl
+def _check_roles(arms: dict[str, str]) -> None:
+    for role in arms:
+        named = role == role.strip() and role.isprintable() and role != ""
+        if not named or len(partition_folder("evals", role, 0).parts[1]) > _LONGEST:
+            raise AuditError(f"--arm {_short(role)!r}: a role is a short name, as in baseline")
 
+
+def _read(source: Path) -> tuple[bytes, _Table]:
     try:
         content = source.read_bytes()
     except FileNotFoundError:
         raise AuditError(f"{source}: there is no such file") from None
     except OSError as error:
         raise AuditError(f"{source}: not readable ({error.strerror})") from error
-    separator = "\t" if source.suffix.lower() in {".tsv", ".tab"} else ","
     try:
-        # Every cell is read as text, so that no value is guessed away.
-        table = pl.read_csv(content, separator=separator, infer_schema=False, encoding="utf8")
-    except pl.exceptions.NoDataError:
-        raise AuditError(f"{source}: the file is empty") from None
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        first = str(error).splitlines()[0]
-        raise AuditError(
-            f"{source}: not a table with a header line and the separator {separator!r} ({first})"
-        ) from error
-    if table.is_empty():
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AuditError(f"{source}: not UTF-8 text (byte {error.start}). Save the table as UTF-8") from error
+    separator = "\t" if source.suffix.lower() in {".tsv", ".tab"} else ","
+    # A column of completions may hold cells of any length.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        lines = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise AuditError(f"{source}, line {reader.line_num}: not a table ({error})") from error
+    if not lines:
+        raise AuditError(f"{source}: the file is empty")
+    (_, header), *rows = lines
+    if not rows:
         raise AuditError(f"{source}: the table has a header and no row: nothing to import")
-    return content, table
+    for line, row in rows:
+        if len(row) != len(header):
+            raise AuditError(f"{source}, line {line}: {len(row)} cells, and the header has {len(header)} columns")
+    return content, _Table(header, [row for _, row in rows], [line for line, _ in rows])
 
 
-def _check_columns(source: Path, table: "pl.DataFrame", wanted: list[str]) -> None:
-    import difflib
-
+def _check_columns(source: Path, table: _Table, wanted: list[str]) -> None:
     for column in wanted:
-        if column not in table.columns:
-            near = difflib.get_close_matches(column, table.columns, n=1, cutoff=0.5)
-            hint = f'; did you mean "{near[0]}"?' if near else ""
-            raise AuditError(f'{source}: there is no column "{column}"{hint} (columns: {", ".join(table.columns)})')
+        if column not in table.header:
+            near = difflib.get_close_matches(column, table.header, n=1, cutoff=0.5)
+            hint = f'; did you mean "{_short(near[0])}"?' if near else ""
+            raise AuditError(f'{source}: there is no column "{column}"{hint} (columns: {_few(table.header)})')
+        if table.header.count(column) > 1:
+            raise AuditError(f'{source}: {table.header.count(column)} columns are called "{column}": which is meant?')
+        if wanted.count(column) > 1:
+            raise AuditError(f'{source}: column "{column}" is named twice; the item and each arm have their own')
 
 
-def _item_ids(source: Path, table: "pl.DataFrame", item: str) -> tuple[str, ...]:
+def _item_ids(source: Path, table: _Table, item: str) -> tuple[str, ...]:
     lines_of: dict[str, list[int]] = {}
-    for line, value in enumerate(table[item].to_list(), start=2):
-        lines_of.setdefault((value or "").strip(), []).append(line)
+    for line, value in zip(table.lines, table.column(item), strict=True):
+        lines_of.setdefault(value, []).append(line)
     if "" in lines_of:
         raise AuditError(f'{source}, line {lines_of[""][0]}: column "{item}" is empty: an item needs an id')
-    twice = [f"{key} (lines {', '.join(map(str, lines[:4]))})" for key, lines in lines_of.items() if len(lines) > 1]
+    twice = [
+        f"{_short(key)} (lines {', '.join(map(str, lines[:4]))})" for key, lines in lines_of.items() if len(lines) > 1
+    ]
     if twice:
         raise AuditError(
             f"{source}: {len(twice)} item ids stand more than once: {_few(twice)}. Each item needs one row; "
@@ -126,18 +162,14 @@ def _item_ids(source: Path, table: "pl.DataFrame", item: str) -> tuple[str, ...]
     return tuple(lines_of)
 
 
-def _scores(source: Path, table: "pl.DataFrame", column: str, item_ids: tuple[str, ...]) -> list[float]:
-    import math
-
+def _scores(source: Path, table: _Table, column: str, item_ids: tuple[str, ...]) -> list[float]:
     values, faults = [], []
-    for line, (item_id, cell) in enumerate(zip(item_ids, table[column].to_list(), strict=True), start=2):
-        text = (cell or "").strip()
-        try:
-            value = float(_WORDS.get(text.lower(), text))
-        except ValueError:
-            value = math.nan
+    for line, item_id, cell in zip(table.lines, item_ids, table.column(column), strict=True):
+        text = _WORDS.get(cell.lower(), cell)
+        # `float` alone would also take 0_1, and digits of other scripts.
+        value = float(text) if _NUMBER.match(text) else math.nan
         if not 0.0 <= value <= 1.0:
-            faults.append(f"{item_id} (line {line}): {text!r}")
+            faults.append(f"{_short(item_id)} (line {line}): {_short(cell)!r}")
         values.append(value)
     if faults:
         raise AuditError(
@@ -151,5 +183,11 @@ def _role(name: str) -> Literal["baseline", "treatment", "other"]:
     return name if name in ("baseline", "treatment") else "other"  # type: ignore[return-value]
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 def _few(entries: list[str]) -> str:
-    return ", ".join(entries[:_LISTED]) + (f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else "")
+    return ", ".join(_short(entry) for entry in entries[:_LISTED]) + (
+        f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
+    )
