@@ -1,0 +1,1 @@
+"""Models that ship with the project, each a Hugging Face folder beside the script that made it."""

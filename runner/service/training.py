@@ -1,0 +1,207 @@
+"""A training run: one adapter, its accumulated gradient and its AdamW state.
+
+The split of a request into microbatches depends on that request and the model alone, so neither the numbers
+nor their last bits depend on what else the service is doing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch  # noqa: TID253 (imported by the service process alone)
+
+from runner.service.base_models import BaseModel
+from runner.service.faults import UserFault
+from runner.service.lora import Adapter, LoraSpec
+from runner.service.losses import Loss, loss_named, resolved_config
+from runner.service.requests import AdamParams
+from runner.service.wire import Array, Datum, ForwardBackward
+
+MAX_LOGIT_VALUES = 1 << 25  # padded tokens x vocabulary in a microbatch: 128 MiB of float32 logits
+MAX_MICROBATCH_TOKENS = 8192
+
+Moments = dict[str, torch.Tensor]
+"""AdamW's state, `<parameter>/exp_avg`, `<parameter>/exp_avg_sq` and `<parameter>/step`; empty before a step."""
+
+
+@dataclass(frozen=True)
+class ForwardBackwardResult:
+    """The log-probability of each target, one array a datum, and the sum of the loss over all of them."""
+
+    logprobs: list[Array]
+    loss_sum: float
+
+
+class TrainingRun:
+    """An adapter in training on a base model."""
+
+    def __init__(self, base: BaseModel, spec: LoraSpec, adapter: Adapter, moments: Moments | None = None) -> None:
+        self.base = base
+        self.spec = spec
+        # Sorted, because a checkpoint file has an order of its own, and the norm of the gradient is a sum whose
+        # last bits depend on the order: a restored run must go on exactly as the saved one.
+        self.parameters: Adapter = {name: adapter[name].detach().clone().requires_grad_() for name in sorted(adapter)}
+        self._gradients: list[torch.Tensor] | None = None
+        self._optimizer = torch.optim.AdamW(list(self.parameters.values()))
+        for key, tensor in (moments or {}).items():
+            name, _, part = key.rpartition("/")
+            self._optimizer.state[self.parameters[name]][part] = tensor.detach().clone()
+
+    def adapter(self) -> Adapter:
+        """Return a copy of the parameters that later steps do not change."""
+        return {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
+
+    def moments(self) -> Moments:
+        """Return a copy of the optimiser's state."""
+        return {
+            f"{name}/{part}": value.detach().clone()
+            for name, parameter in self.parameters.items()
+            for part, value in self._optimizer.state.get(parameter, {}).items()
+        }
+
+    def gradients(self) -> Mapping[str, torch.Tensor]:
+        """Return the accumulated gradient by parameter name; empty if there is none."""
+        return dict(zip(self.parameters, self._gradients or [], strict=False))
+
+    def forward_backward(self, request: ForwardBackward) -> ForwardBackwardResult:
+        """Run the network over the data and, unless `forward_only`, add the loss's gradient to what is there.
+
+        Raises:
+            UserFault: If the loss or its gradient is not finite; then nothing is accumulated.
+        """
+        loss = loss_named(request.loss)
+        config = resolved_config(request.loss, request.config)
+        parameters = list(self.parameters.values())
+        total = 0.0
+        logprobs: list[Array] = []
+        sums = [torch.zeros_like(parameter) for parameter in parameters]
+        with self.base.switch.attached(self.parameters, self.spec):
+            for batch in _microbatches(request.data, self.base.vocabulary_size):
+                with torch.set_grad_enabled(not request.forward_only):
+                    value, targets = _loss_of(self.base.network, batch, loss, config)
+                total += value.item()
+                logprobs.extend(targets)
+                if not request.forward_only:
+                    for gradient, share in zip(sums, torch.autograd.grad(value, parameters), strict=True):
+                        gradient += share
+        if not np.isfinite(total) or not all(bool(gradient.isfinite().all()) for gradient in sums):
+            raise UserFault(f"{request.loss}: the loss ({total}) or its gradient is not finite; nothing was kept")
+        if not request.forward_only:
+            before = self._gradients or [torch.zeros_like(parameter) for parameter in parameters]
+            self._gradients = [old + new for old, new in zip(before, sums, strict=True)]
+        return ForwardBackwardResult(logprobs, total)
+
+    def optim_step(self, params: AdamParams) -> float:
+        """Take one AdamW step with these hyperparameters and drop the gradient.
+
+        Returns:
+            The gradient's Euclidean norm over all parameters, before clipping.
+
+        Raises:
+            UserFault: If no gradient was accumulated since the last step.
+        """
+        if self._gradients is None:
+            raise UserFault("optim_step: there is no gradient; call forward_backward first")
+        for parameter, gradient in zip(self.parameters.values(), self._gradients, strict=True):
+            parameter.grad = gradient
+        limit = params.grad_clip_norm if params.grad_clip_norm > 0 else float("inf")
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), limit)
+        for group in self._optimizer.param_groups:
+            group["lr"] = params.learning_rate
+            group["betas"] = (params.beta1, params.beta2)
+            group["eps"] = params.eps
+            group["weight_decay"] = params.weight_decay
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        self._gradients = None
+        return float(norm)
+
+
+def check(request: ForwardBackward, base: BaseModel) -> None:
+    """Check a training request against its loss and its model, before it is queued.
+
+    Raises:
+        UserFault: If the loss or a setting is unknown, or a datum's inputs, shapes, ids or length do not fit.
+    """
+    loss = loss_named(request.loss)
+    resolved_config(request.loss, request.config)
+    for index, datum in enumerate(request.data):
+        try:
+            _check_datum(datum, loss, base)
+        except UserFault as fault:
+            raise UserFault(f"{request.loss}, datum {index}: {fault.message}") from fault
+
+
+def _check_datum(datum: Datum, loss: Loss, base: BaseModel) -> None:
+    given = set(datum.inputs)
+    if missing := sorted({"target_tokens", *loss.inputs} - given - {"weights"}):
+        raise UserFault(f"missing {', '.join(missing)}")
+    if surplus := sorted(given - {"target_tokens", *loss.inputs}):
+        raise UserFault(f"{', '.join(surplus)}: not an input of this loss")
+    targets = datum.inputs["target_tokens"]
+    if targets.ndim not in loss.ranks or targets.shape[0] != datum.tokens.size or targets.size == 0:
+        raise UserFault(f"target_tokens of shape {list(targets.shape)} do not fit {datum.tokens.size} input tokens")
+    if datum.tokens.size > base.context_length:
+        raise UserFault(f"{datum.tokens.size} tokens are more than the model's {base.context_length}")
+    for name, ids in (("model_input", datum.tokens), ("target_tokens", targets)):
+        if ids.dtype.kind != "i" or ids.min() < 0 or ids.max() >= base.vocabulary_size:
+            raise UserFault(f"{name}: token ids must be whole numbers from 0 to {base.vocabulary_size - 1}")
+    for name in given - {"target_tokens"}:
+        values = datum.inputs[name]
+        if values.shape != targets.shape:
+            raise UserFault(f"{name} has shape {list(values.shape)}, target_tokens {list(targets.shape)}")
+        if not np.isfinite(values).all():
+            raise UserFault(f"{name}: every value must be finite")
+
+
+def _microbatches(data: Sequence[Datum], vocabulary_size: int) -> Iterator[list[Datum]]:
+    """Cut the data, in the order given, into batches whose padded size is bounded; targets share one shape."""
+    limit = min(MAX_MICROBATCH_TOKENS, max(1, MAX_LOGIT_VALUES // vocabulary_size))
+    batch: list[Datum] = []
+    width = 0
+    for datum in data:
+        wider = max(width, datum.tokens.size)
+        same_shape = not batch or _trailing(batch[0]) == _trailing(datum)
+        if batch and (wider * (len(batch) + 1) > limit or not same_shape):
+            yield batch
+            batch, wider = [], datum.tokens.size
+        batch.append(datum)
+        width = wider
+    yield batch
+
+
+def _trailing(datum: Datum) -> tuple[int, ...]:
+    return datum.inputs["target_tokens"].shape[1:]
+
+
+def _loss_of(
+    network: Any, batch: Sequence[Datum], loss: Loss, config: Mapping[str, float]
+) -> tuple[torch.Tensor, list[Array]]:
+    """Return the loss summed over a microbatch, in float64, and the target log-probabilities of each datum."""
+    lengths = [datum.tokens.size for datum in batch]
+    width = max(lengths)
+    # Padding stands on the right: a causal model's earlier positions cannot see it, so no mask is needed.
+    tokens = _stacked([datum.tokens for datum in batch], width)
+    targets = _stacked([datum.inputs["target_tokens"] for datum in batch], width)
+    logits = network(input_ids=tokens, use_cache=False).logits.float()
+    columns = targets.reshape(len(batch), width, -1)
+    gathered = torch.log_softmax(logits, dim=-1).gather(-1, columns).reshape(targets.shape)
+    real = (torch.arange(width) < torch.tensor(lengths)[:, None]).reshape(len(batch), width, *[1] * (targets.ndim - 2))
+    p = torch.where(real, gathered.double(), 0.0)
+    inputs = {name: _stacked([_input_of(datum, name) for datum in batch], width).double() for name in loss.inputs}
+    values = torch.where(real, loss.value(p, inputs, config), 0.0)
+    selected = gathered.detach().numpy()
+    return values.sum(), [selected[row, :length].copy() for row, length in enumerate(lengths)]
+
+
+def _input_of(datum: Datum, name: str) -> Array:
+    """Return an input; targets without weights count once each, which is how the SDK's examples use them."""
+    return datum.inputs[name] if name in datum.inputs else np.ones(datum.inputs["target_tokens"].shape)
+
+
+def _stacked(rows: Sequence[Array], width: int) -> torch.Tensor:
+    stacked = np.zeros((len(rows), width, *rows[0].shape[1:]), dtype=rows[0].dtype)
+    for row, values in zip(stacked, rows, strict=True):
+        row[: len(values)] = values
+    return torch.from_numpy(stacked)

@@ -1,0 +1,189 @@
+"""The protobuf side of the wire: what the SDK sends to be trained on, and the two results it wants packed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it ships no types
+from tinker.proto import tinker_public_pb2 as messages
+
+from runner.service.faults import UserFault
+
+PROTOBUF = "application/x-protobuf"
+MAX_DENSE_VALUES = 1 << 26  # what a small sparse message may claim to expand to
+Array = npt.NDArray[Any]
+
+_NUMPY_OF: Mapping[int, np.dtype[Any]] = {
+    messages.DTYPE_FLOAT32: np.dtype(np.float32),
+    messages.DTYPE_INT64: np.dtype(np.int64),
+}
+_STOP_REASONS = {"stop": messages.STOP_REASON_STOP, "length": messages.STOP_REASON_LENGTH}
+
+
+@dataclass(frozen=True)
+class Datum:
+    """A sequence to train on: tokens int64 [N], and named inputs of shape [N] or [N, K]."""
+
+    tokens: Array
+    inputs: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class ForwardBackward:
+    """A forward pass, or a forward and backward pass, over data."""
+
+    model_id: str
+    seq_id: int
+    loss: str
+    config: Mapping[str, float]
+    forward_only: bool
+    data: Sequence[Datum]
+    fingerprint: bytes
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A sampled sequence: tokens and their log-probabilities, both of length n; top-k arrays are [n, k]."""
+
+    tokens: Sequence[int]
+    logprobs: Sequence[float]
+    stop_reason: str
+    topk_tokens: Array | None = None
+    topk_logprobs: Array | None = None
+
+
+def decode_forward_backward(body: bytes) -> ForwardBackward:
+    """Read a training request.
+
+    Raises:
+        UserFault: If the body is not such a message, or a tensor does not fit its own shape.
+    """
+    message = messages.ForwardBackwardRequest()
+    try:
+        message.ParseFromString(body)
+    except DecodeError as error:
+        raise UserFault(f"forward_backward: the body is not a ForwardBackwardRequest: {error}") from error
+    if message.seq_id < 1:
+        raise UserFault("forward_backward: seq_id must be 1 or more")
+    if not message.data:
+        raise UserFault("forward_backward: no data")
+    return ForwardBackward(
+        model_id=message.model_id,
+        seq_id=message.seq_id,
+        loss=message.loss_fn,
+        config=_config(message),
+        forward_only=message.forward_only,
+        data=[_datum(index, datum) for index, datum in enumerate(message.data)],
+        # Map fields may be written in any order, so a repeated request is recognised by its canonical form.
+        fingerprint=sha256(message.SerializeToString(deterministic=True)).digest(),
+    )
+
+
+def encode_forward_backward(logprobs: Sequence[Array], metrics: Mapping[str, float]) -> bytes:
+    """Pack the log-probability of each target, float32 [N] or [N, K] a datum, and metrics such as `loss:sum`."""
+    output = messages.ForwardBackwardOutput(loss_fn_output_type="ArrayRecord", metrics=dict(metrics))
+    start = 0
+    while start < len(logprobs):
+        trailing = logprobs[start].shape[1:]
+        end = start
+        while end < len(logprobs) and logprobs[end].shape[1:] == trailing:  # a record is rectangular
+            end += 1
+        packed = [np.ascontiguousarray(array, dtype=np.float32) for array in logprobs[start:end]]
+        offsets = np.cumsum([0, *(array.nbytes for array in packed)], dtype=np.int64)
+        record = output.loss_fn_outputs.add(type_tag="ArrayRecord", num_datums=len(packed))
+        field = record.fields["logprobs"]
+        field.data = b"".join(array.tobytes() for array in packed)
+        field.offsets = offsets.tobytes()
+        field.dtype = messages.DTYPE_FLOAT32
+        field.trailing_shape.extend(trailing)
+        start = end
+    return bytes(output.SerializeToString())
+
+
+def encode_samples(completions: Sequence[Completion], prompt_logprobs: Array | None) -> bytes:
+    """Pack completions, and the prompt's log-probabilities (float32, NaN where there is none) if asked for."""
+    response = messages.SampleResponse()
+    for completion in completions:
+        sequence = response.sequences.add(
+            stop_reason=_STOP_REASONS[completion.stop_reason],
+            tokens=np.asarray(completion.tokens, dtype=np.int32).tobytes(),
+            logprobs=np.asarray(completion.logprobs, dtype=np.float32).tobytes(),
+        )
+        if completion.topk_tokens is not None and completion.topk_logprobs is not None:
+            top = sequence.topk_sampled_logprobs
+            top.token_ids = completion.topk_tokens.astype(np.int32).tobytes()
+            top.logprobs = completion.topk_logprobs.astype(np.float32).tobytes()
+            top.length, top.k = completion.topk_tokens.shape
+    if prompt_logprobs is not None:
+        response.prompt_logprobs = prompt_logprobs.astype(np.float32).tobytes()
+    return bytes(response.SerializeToString())
+
+
+def _config(message: Any) -> dict[str, float]:
+    """Return the loss settings; the newer map wins over the older copy, as the SDK writes both."""
+    config = {name: float(value) for name, value in message.loss_fn_config.items()}
+    for name, value in message.loss_fn_config_v2.items():
+        if value.WhichOneof("value") == "text":
+            raise UserFault(f"loss_fn_config: {name} must be a number, not {value.text!r}")
+        config[name] = float(value.number)
+    if unreal := [name for name, value in config.items() if not np.isfinite(value)]:
+        raise UserFault(f"loss_fn_config: {', '.join(unreal)} must be finite")
+    return config
+
+
+def _datum(index: int, message: Any) -> Datum:
+    pieces: list[Array] = []
+    for chunk in message.model_input:
+        if chunk.WhichOneof("chunk") != "encoded_text":
+            raise UserFault(f"datum {index}: only encoded text is served, no images or audio")
+        pieces.append(_from_bytes(f"datum {index}: tokens", chunk.encoded_text.tokens, np.dtype(np.int32)))
+    tokens = np.concatenate(pieces).astype(np.int64) if pieces else np.empty(0, dtype=np.int64)
+    inputs = {name: _tensor(f"datum {index}: {name}", tensor) for name, tensor in message.loss_fn_inputs.items()}
+    return Datum(tokens, inputs)
+
+
+def _tensor(where: str, message: Any) -> Array:
+    dtype = _NUMPY_OF.get(message.dtype)
+    if dtype is None:
+        raise UserFault(f"{where}: the type must be float32 or int64")
+    shape = tuple(message.shape)
+    if message.HasField("sparse_csr"):
+        return _dense_of_csr(where, message.sparse_csr, dtype, shape)
+    values = _from_bytes(where, message.dense, dtype)
+    if not shape:
+        return values
+    if math.prod(shape) != values.size:
+        raise UserFault(f"{where}: {values.size} values do not fill the shape {list(shape)}")
+    return values.reshape(shape)
+
+
+def _dense_of_csr(where: str, message: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Expand compressed rows; what is not listed is 0."""
+    values = _from_bytes(where, message.values, dtype)
+    rows = _from_bytes(where, message.crow_indices, np.dtype(np.int64))
+    columns = _from_bytes(where, message.col_indices, np.dtype(np.int64))
+    fits = (
+        len(shape) == 2
+        and math.prod(shape) <= MAX_DENSE_VALUES
+        and rows.size == shape[0] + 1
+        and values.size == columns.size
+        and int(rows[0]) == 0
+        and int(rows[-1]) == values.size
+        and bool((np.diff(rows) >= 0).all())
+        and bool(((columns >= 0) & (columns < shape[1])).all())
+    )
+    if not fits:
+        raise UserFault(f"{where}: the sparse indices do not fit the shape {list(shape)}")
+    dense = np.zeros(shape, dtype=dtype)
+    dense[np.repeat(np.arange(shape[0]), np.diff(rows)), columns] = values
+    return dense
+
+
+def _from_bytes(where: str, data: bytes, dtype: np.dtype[Any]) -> Array:
+    if len(data) % dtype.itemsize:
+        raise UserFault(f"{where}: {len(data)} bytes are no whole number of {dtype.name} values")
+    return np.frombuffer(data, dtype=dtype)
