@@ -106,7 +106,7 @@ def _grid(width: int | None) -> "Table":
     grid = Table.grid(padding=(0, 2), pad_edge=False)
     grid.width = width
     grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
+    grid.add_column()
     return grid
 
 

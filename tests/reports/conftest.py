@@ -222,7 +222,8 @@ def _not_numbers() -> dict[str, Any]:
     nan = math.nan
     return page(
         decision=decision(
-            verdict="inconclusive", criteria=(criterion(estimate=nan, lower=-math.inf, upper=nan, p_value=nan),)
+            verdict="inconclusive",
+            criteria=(criterion(band=None, estimate=nan, lower=-math.inf, upper=nan, p_value=nan),),
         ),
         gate=gate(
             check(value=nan, status="inconclusive", steps=tuple(StepValue("t", 0, s, nan, None, 5) for s in range(3))),

@@ -58,7 +58,7 @@ def test_every_page_is_small_whole_and_asks_for_nothing(rendered, kind):
 
 def test_the_policy_admits_the_pages_own_scripts_and_no_other(rendered):
     reader = Reader()
-    reader.feed(rendered["hostile", "long"])
+    reader.feed(rendered["hostile"])
     policy = next(value for tag, _, value in reader.attributes if tag == "meta" and value and "script-src" in value)
     allowed = set(re.findall(r"'sha256-([^']+)'", policy))
     running = [text for attributes, text in reader.scripts if attributes.get("type") != "application/json"]
@@ -91,9 +91,9 @@ def test_rendering_twice_in_one_process_changes_nothing(pages, rendered):
 
 
 def test_a_page_is_built_in_time(pages):
-    started = time.perf_counter()
+    started = time.process_time()
     render_html(build_report(**pages["inconclusive"]))
-    assert time.perf_counter() - started < 6.0
+    assert time.process_time() - started < 6.0
 
 
 def test_every_section_owes_an_order_a_docstring_and_a_template():

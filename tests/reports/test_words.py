@@ -194,6 +194,14 @@ def test_the_gate_names_what_failed_first(pages):
     assert [row.status for row in gate.rows][:2] == ["fail", "inconclusive"]
 
 
+def test_checks_that_need_a_reader_come_first_and_others_keep_their_order(make):
+    checks = [
+        make.check(id=f"c{i}", status=status) for i, status in enumerate(("pass", "inconclusive", "pass", "fail"))
+    ]
+    gate = section(build_report(**make.page(gate=make.gate(*checks, status="fail"))), "gate")
+    assert [row.id for row in gate.rows] == ["c3", "c1", "c0", "c2"]
+
+
 def test_a_profile_of_words_is_a_table_without_a_chart(make):
     from audits.engine.check import StepValue
 
