@@ -24,7 +24,7 @@ METHOD = Method(
     assumption="items are independent draws from one population; the seed was registered before the data were seen",
     when="scores are bounded, not only right or wrong, and a short interval with a proof is wanted",
     scores="bounded",
-    source="Waudby-Smith and Ramdas 2024, theorem 3 and equation 26",
+    source="Waudby-Smith and Ramdas 2024, theorem 3 (hedged capital)",
 )
 
 _TOLERANCE = 1e-9

@@ -1,7 +1,7 @@
 """The bias-corrected and accelerated bootstrap interval for the mean paired difference.
 
-The percentile interval's levels are shifted for median bias and skewness (Efron 1987, equation 2.3; Efron and
-Tibshirani 1993, equations 14.9 to 14.15). Where the differences lie on a lattice the bootstrap law is computed
+The percentile interval's levels are shifted for median bias and skewness (Efron 1987; Efron and Tibshirani 1993,
+equations 14.9 to 14.15). Where the differences lie on a lattice the bootstrap law is computed
 exactly, as for the percentile interval; libraries that resample differ from each other by several lattice steps.
 """
 
@@ -23,7 +23,7 @@ METHOD = Method(
     assumption="items are independent draws from one population, and many of them differ between the arms",
     when="an earlier analysis used it and its figures must be comparable; else prefer an exact method",
     scores="bounded",
-    source="Efron 1987, equation 2.3; Efron and Tibshirani 1993, section 14.3",
+    source="Efron 1987; Efron and Tibshirani 1993, section 14.3",
 )
 
 

@@ -19,7 +19,7 @@ METHOD = Method(
     assumption="items are independent draws from one population, each with one right/wrong score in each arm",
     when="scores are right or wrong: the shortest interval here with a finite-sample guarantee",
     scores="binary",
-    source="Buehler 1957; Tango 1998, equation 5; Berger and Boos 1994",
+    source="Buehler 1957; Tango 1998; Berger and Boos 1994",
 )
 
 

@@ -1,7 +1,7 @@
 """Gaffke's interval for the mean paired difference of bounded scores.
 
 The lower limit is a quantile of the mean of the observed differences and the smallest possible one under uniform
-Dirichlet weights (Gaffke 2005; Learned-Miller and Thomas 2019, definition 2). For right/wrong scores of one arm it is
+Dirichlet weights (Gaffke 2005; Learned-Miller and Thomas 2019). For right/wrong scores of one arm it is
 Clopper and Pearson's. No violation of its coverage is known, and none is proved to be impossible.
 """
 
@@ -19,7 +19,7 @@ METHOD = Method(
     assumption="items are independent draws from one population",
     when="scores are bounded, not only right or wrong, and a conjectured guarantee is enough",
     scores="bounded",
-    source="Gaffke 2005; Learned-Miller and Thomas 2019, definition 2",
+    source="Gaffke 2005; Learned-Miller and Thomas 2019",
 )
 
 _TOLERANCE = 1e-11

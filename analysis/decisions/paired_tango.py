@@ -1,7 +1,7 @@
 """Tango's asymptotic score interval for a paired difference of proportions.
 
 The interval holds every difference that the score test with constrained maximum likelihood does not reject
-(Tango 1998, equation 5). At 100 items its enumerated coverage falls to 0.933 of a nominal 0.95.
+(Tango 1998). At 100 items its enumerated coverage falls to 0.933 of a nominal 0.95.
 """
 
 from analysis.paired.binary import right_wrong_counts
@@ -17,7 +17,7 @@ METHOD = Method(
     assumption="items are independent draws from one population, and many of them differ between the arms",
     when="figures must be comparable with published score intervals; else prefer the exact unconditional interval",
     scores="binary",
-    source="Tango 1998, equation 5",
+    source="Tango 1998, the score interval",
 )
 
 

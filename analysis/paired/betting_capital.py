@@ -2,7 +2,7 @@
 
 A gambler who stakes a share lambda of the capital on each observation in turn, knowing only the earlier ones, expects
 no gain if the mean is m; so capital of 1 / error or more has a probability of at most `error` (Ville 1939). Stakes
-follow the predictable plug-in of Waudby-Smith and Ramdas 2024, equation 26, for a fixed number of items.
+follow the predictable plug-in of Waudby-Smith and Ramdas 2024 for a fixed number of items.
 """
 
 import math

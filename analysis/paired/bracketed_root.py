@@ -21,12 +21,13 @@ def bracketed_root(function: Callable[[float], float], low: float, high: float, 
     if value_high <= 0.0:
         return high
     value_low: float | None = None
-    checkpoint = 2.0 * (high - low)
+    moved = ""
+    checkpoint = high - low
     for step in range(_MAX_STEPS):
         if high - low <= tolerance:
             break
         slow = False
-        if step % 3 == 0:
+        if step % 3 == 0 and step > 0:
             # Three steps that did not shrink the bracket eightfold are worse than three bisections.
             slow, checkpoint = high - low > checkpoint / 8.0, high - low
         if value_low is None or slow:
@@ -36,12 +37,13 @@ def bracketed_root(function: Callable[[float], float], low: float, high: float, 
             # Half a tolerance inside the bracket, so that an accurate guess closes it from the other side.
             point = min(max(point, low + 0.5 * tolerance), high - 0.5 * tolerance)
         value = function(point)
+        # Illinois: an end that stays put twice counts half, or it would stay for ever.
         if value <= 0.0:
-            # Illinois: an end that stays put counts half, or it would stay for ever.
-            value_high /= 2.0
-            low, value_low = point, value
+            if moved == "low":
+                value_high /= 2.0
+            low, value_low, moved = point, value, "low"
         else:
-            if value_low is not None:
+            if moved == "high" and value_low is not None:
                 value_low /= 2.0
-            high, value_high = point, value
+            high, value_high, moved = point, value, "high"
     return low

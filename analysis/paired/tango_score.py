@@ -2,7 +2,7 @@
 
 Of n items, `gains` are right only in the treatment and `losses` only in the baseline. Under the hypothesis that the
 chances differ by `delta`, the statistic is (gains - losses - n delta) over its standard error, with the chance of a
-loss at its constrained maximum likelihood estimate (Tango 1998, equations 3 to 5).
+loss at its constrained maximum likelihood estimate (Tango 1998).
 """
 
 import numpy as np
