@@ -89,8 +89,9 @@ def tie_power(interval: IntervalFn, n: int, discordance: float, band: float, gap
     m = np.arange(n + 1, dtype=np.float64)
     first = _first(m, lambda k: interval(n, k, m - k)[0] >= -band)
     beyond = _first(m, lambda k: interval(n, k, m - k)[1] > band)
-    inside = np.maximum(_at_least(first, m, _win(gap, discordance)) - _at_least(beyond, m, _win(gap, discordance)), 0.0)
-    return float(np.sum(_discordant_law(n, discordance) * np.where(beyond > first, inside, 0.0)))
+    win = _win(gap, discordance)
+    inside = np.maximum(_at_least(first, m, win) - _at_least(beyond, m, win), 0.0)
+    return float(np.sum(_discordant_law(n, discordance) * inside))
 
 
 def minimal_detectable_gap(

@@ -103,6 +103,18 @@ def test_enumeration_agrees_with_the_sum_over_all_cells(n, discordance, share, m
     assert tie_power(interval, n, discordance, band, gap) == pytest.approx(tied, abs=1e-10)
 
 
+def _half_a_point(n, n10, n01):
+    return (n10 - n01) / n - 0.5, (n10 - n01) / n + 0.5
+
+
+def test_a_limit_on_the_margin_is_not_beyond_it_and_one_on_the_band_is_inside():
+    # n10 = 2 has probability 0.6^2, and its lower limit is exactly 0.5.
+    assert power(_half_a_point, 2, 0.4, 0.8, margin=0.5) == 0.0
+    assert power(_half_a_point, 2, 0.4, 0.8, margin=0.499) == pytest.approx(0.36)
+    # n10 = n01: the interval is exactly [-0.5, 0.5].
+    assert tie_power(_half_a_point, 2, 0.8, 0.5, gap=0.4) == pytest.approx(0.2**2 + 2 * 0.6 * 0.2)
+
+
 def test_the_bonett_price_interval_is_the_published_one():
     # Bonett and Price (2012) on Bentur's data: 21 pairs, 1 and 7 discordant.
     lower, upper = BONETT_PRICE(21, np.array(1.0), np.array(7.0))

@@ -25,6 +25,11 @@ def test_a_format_3_plan_is_explained_with_its_numbers(resolved_v2):
     assert "not about what another training seed" in text["What the claim does not cover"]
 
 
+def test_the_floor_is_minus_the_margin_where_none_is_given(resolved_v1):
+    resolved_v1["decision_rule"]["criteria"][0]["floor"] = None
+    assert "refuted: U < -0.02." in words(resolved_v1)["What the verdicts mean for primary"]
+
+
 def test_margin_floor_and_band_are_said_with_their_signs(resolved_v1):
     text = words(resolved_v1)
     verdicts = text["What the verdicts mean for primary"]

@@ -158,7 +158,7 @@ def test_a_bad_plan_is_an_error_with_the_path_of_the_key(spec, tmp_path):
 def test_hostile_text_reaches_the_terminal_escaped(spec, tmp_path):
     document = json.loads(shipped_plans()["demo"].read_text(encoding="utf-8"))
     document["title"] = "x\u001b]0;owned\u0007\u202e"
-    document["losses"]["\u001b[2J"] = document["losses"]["grpo"]
+    document["losses"]["\u001b[2J\u202e"] = document["losses"]["grpo"]
     path = tmp_path / "p.json"
     path.write_text(json.dumps(document))
     _, out, _ = spec(path)

@@ -8,6 +8,11 @@ def test_finds_a_check_on_an_update_that_is_never_executed(demo, found):
     assert paths == [f"activation_gate.checks[{index}].update" for index in (0, 1, 2)]
 
 
+def test_finds_the_first_update_that_is_one_too_many(demo, found):
+    (finding,) = found(demo, LINT, {"activation_gate.checks.3.update": 2})
+    assert "checked on update 2, but the plan executes only 0 to 1" in finding.message
+
+
 def test_finds_a_drift_check_on_the_first_update(demo, found):
     (finding,) = found(demo, LINT, {"activation_gate.checks.1.update": 0})
     assert "has not moved yet" in finding.message

@@ -7,6 +7,11 @@ def test_finds_that_the_two_point_band_of_v1_can_never_be_certified(resolved_v1,
     assert "band of at least 0.0748" in finding.mend
 
 
+def test_finds_a_band_just_below_the_half_width(resolved_v1, found):
+    (finding,) = found(resolved_v1, "tie_band_uncertifiable", {"decision_rule.criteria.0.band": 0.0747})
+    assert "can never be certified" in finding.message
+
+
 def test_finds_the_discordance_limit_of_a_narrower_method(resolved_v1, found):
     (finding,) = found(resolved_v1, "tie_band_uncertifiable", {"decision_rule.method": "paired_fay_lumbard"})
     assert finding.severity == "note"

@@ -25,6 +25,7 @@ def test_silent_on_the_resolved_plans_and_on_prose_about_open_matters(resolved_v
     assert found(demo, "unresolved_pins") == []
     about = {"hypothesis": "Whether masks help is unresolved in the literature."}
     assert found(resolved_v2, "unresolved_pins", about) == []
+    assert found(resolved_v2, "unresolved_pins", {"notes": ["Unresolved in the earlier plan, pinned here."]}) == []
 
 
 def test_silent_on_v2_once_pinned(v2, found):
