@@ -29,6 +29,12 @@ class Audit:
         return self.err
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    """Tests do not survive a power cut."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
 @pytest.fixture
 def audit(monkeypatch, capsys):
     """Run the `audit` command: `audit("gate", run, "--format", "json")`, then `.code`, `.out`, `.err`."""

@@ -120,13 +120,20 @@ def _arrow_table(table: Table, columns: Columns, relative: Path) -> Any:
     if missing:
         raise ValueError(f"{relative}: table {table.name} needs {', '.join(missing)}")
     try:
-        arrow = pa.table({name: columns[name] for name in schema.names}, schema=schema)
+        arrow = pa.table([_arrow_array(columns[field.name], field.type) for field in schema], schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"{relative}: {error}") from error
     for field in schema:
         if not field.nullable and arrow.column(field.name).null_count:
             raise ValueError(f"{relative}: {field.name} has nulls and must not")
     return arrow
+
+
+def _arrow_array(values: Sequence[Any], arrow_type: Any) -> Any:
+    import pyarrow as pa
+
+    # Built at once as whole numbers, 0.5 would become 0 without a word; a cast refuses it.
+    return pa.array(values).cast(arrow_type) if pa.types.is_integer(arrow_type) else pa.array(values, arrow_type)
 
 
 def _dictionary_columns(table: Table, present: list[str]) -> list[str]:
