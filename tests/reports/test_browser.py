@@ -135,9 +135,11 @@ def test_charts_stand_without_scripts(visit):
 
 def test_scripts_replace_charts_by_the_same_charts(visit):
     # Axis labels may be thinned otherwise (the fonts measure differently); marks are paths and may not differ.
-    marks = "all => all.filter(s => s.getBoundingClientRect().height).map(s => s.querySelectorAll('path').length)"
+    marks = """all => all.filter(s => s.getBoundingClientRect().height)
+      .map(s => [s.querySelectorAll('path').length, Math.round(s.getBoundingClientRect().width)])"""
     plain = visit("void", java_script_enabled=False).locator(".drawing svg").evaluate_all(marks)
-    assert sum(plain) > 100
+    assert sum(paths for paths, _ in plain) > 100
+    assert all(width > 300 for _, width in plain)
     page = visit("void")
     page.wait_for_function(
         "document.querySelectorAll('.vega-embed').length === document.querySelectorAll('.plot').length"
@@ -168,13 +170,13 @@ def test_text_has_contrast_in_light_and_dark(visit, kind):
 
 
 def test_everything_is_reached_by_keyboard_with_a_visible_focus(visit):
-    page = visit("validated")
+    page = visit("validated", java_script_enabled=False)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
-    assert page.url.endswith("#main")
+    page.wait_for_url("**#main")
     assert page.locator(".scroll:not([tabindex='0'])").count() == 0
     assert page.locator(".drawing:not([role='img'][aria-label])").count() == 0
 
