@@ -109,6 +109,8 @@ class Engine:
             self._queue.close_lane(model_id)
         for sampler_id in [sampler_id for sampler_id in self._samplers if sampler_id.startswith(f"{session_id}:")]:
             del self._samplers[sampler_id]
+        # After what was ready: left over is only what waited for a number that now never comes.
+        self._queue.submit(lambda: self._fail_pending(f"{session_id}:", "the session is finished", "user"))
 
     def capabilities(self) -> dict[str, Any]:
         """Describe the base models on offer."""
@@ -297,8 +299,12 @@ class Engine:
 
     def _fail_waiting(self) -> None:
         self._queue.join()
+        self._fail_pending("", "the service is shutting down", "server")
+
+    def _fail_pending(self, prefix: str, message: str, category: str) -> None:
         for request_id in self.futures.pending_ids():
-            self.futures.finish(request_id, _failure("the service is shutting down", "server"))
+            if request_id.startswith(prefix):
+                self.futures.finish(request_id, _failure(message, category))
 
     # Inner workings
 

@@ -264,6 +264,17 @@ def test_a_failure_of_a_queued_operation_becomes_its_answer(client):
         step.result(timeout=60)
 
 
+def test_what_waits_for_a_number_that_never_comes_ends_with_its_session(service):
+    session = json.loads(post(service, "create_session", {})[1])["session_id"]
+    create = {"session_id": session, "model_seq_id": 0, "base_model": "random", "lora_config": {"rank": 2}}
+    model = json.loads(post(service, "create_model", create)[1])["model_id"]
+    waiting = json.loads(post(service, "optim_step", {"model_id": model, "seq_id": 2, "adam_params": ADAM})[1])
+    post(service, f"sessions/{session}/finish", {})
+    status, text = post(service, "retrieve_future", {"request_id": waiting["request_id"]})
+
+    assert (status, json.loads(text)) == (200, {"error": "the session is finished", "category": "user"})
+
+
 def test_a_finished_session_takes_nothing_more(service, sdk_leftovers):
     session = tinker.ServiceClient(base_url=service.url)
     trainer = session.create_lora_training_client(base_model="random", rank=4).result(timeout=60)

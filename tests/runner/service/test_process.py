@@ -135,6 +135,18 @@ def test_a_folder_that_is_no_causal_model_is_named(tmp_path):
         load_base_model("broken", tmp_path)
 
 
+def test_the_command_line_can_import_the_launchers_without_the_heavy_libraries():
+    code = (
+        "import sys, runner.service.process, runner.service.__main__\n"
+        "print(sorted({'torch', 'transformers', 'tinker', 'starlette', 'uvicorn', 'numpy'} & sys.modules.keys()))"
+    )
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True, timeout=WAIT
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_models_by_shipped_name_by_folder_and_by_both(random_model, tmp_path):
     found = model_folders(["tiny-addition", f"mine={random_model}", str(random_model)])
     assert list(found) == ["tiny-addition", "mine", random_model.name]
