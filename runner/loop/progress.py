@@ -3,7 +3,11 @@
 import sys
 import time
 from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 
 @dataclass(frozen=True)
@@ -68,39 +72,52 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar an arm, with the last step's figures beside it."""
+    """A bar an arm, with the last step's figures beside it; the bars appear with the first step."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichProgress
 
-        self._bars = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[figures]}"),
-            TimeElapsedColumn(),
-            console=Console(file=stream),
-        )
-        self._tasks: dict[str, int] = {}
-        self._bars.start()
+        self._console = Console(file=stream)
+        self._bars: RichProgress | None = None
+        self._tasks: dict[str, TaskID] = {}
 
     def note(self, text: str) -> None:
         """Write a remark above the bars."""
-        self._bars.console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False)
 
     def step(self, report: StepReport) -> None:
         """Move the arm's bar."""
-        figures = f"reward {report.reward:.3f}  hidden {report.hidden_share:.4f}  {report.tokens_per_second:.0f} tok/s"
+        bars = self._bars = self._bars or self._start()
         if report.arm not in self._tasks:
-            self._tasks[report.arm] = self._bars.add_task(report.arm, total=report.steps, figures="")
-        task = next(task for task in self._bars.tasks if task.id == self._tasks[report.arm])
-        self._bars.update(task.id, completed=report.step + 1, figures=figures)
+            self._tasks[report.arm] = bars.add_task(report.arm, total=report.steps, figures="")
+        figures = (
+            f"reward {report.reward:.3f}  hidden {report.hidden_share:.4f}  {report.tokens_per_second:.0f} tokens/s"
+        )
+        bars.update(self._tasks[report.arm], completed=report.step + 1, figures=figures)
 
     def close(self) -> None:
-        """Stop drawing."""
-        self._bars.stop()
+        """Stop drawing; a later step draws new bars."""
+        if self._bars is not None:
+            self._bars.stop()
+        self._bars, self._tasks = None, {}
+
+    def _start(self) -> "RichProgress":
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichProgress
+
+        bars = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            # Results go to stdout and must stay there, bars or not.
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        bars.start()
+        return bars
 
 
 def progress_for(stream: TextIO | None = None) -> Progress:
