@@ -143,7 +143,8 @@ def test_a_directory_that_holds_something_is_not_written_into(tmp_path):
 
 
 def test_an_empty_directory_is_taken(tmp_path):
-    write_run(tmp_path / "run" if (tmp_path / "run").mkdir() else tmp_path / "run")
+    (tmp_path / "run").mkdir()
+    write_run(tmp_path / "run")
     assert open_run(tmp_path / "run").has("tokens")
 
 
