@@ -1,0 +1,445 @@
+import json
+import math
+import shutil
+
+import pytest
+from made_run import (
+    change_json,
+    evals,
+    linked,
+    made_plan,
+    right,
+    sealed,
+    tokens,
+    updates,
+    write_experiment,
+    write_outcomes,
+    write_run,
+)  # fmt: skip
+
+from analysis.errors import AuditError
+from analysis.paired.methods import load_method
+from audits.engine.decide import RuleOptions, decide
+from audits.store.reader import open_run
+
+
+def decided(path, **options):
+    return decide(open_run(path), **options)
+
+
+def outcomes(tmp_path, treatment, baseline, name="run"):
+    return write_outcomes(tmp_path / name, {"treatment": [evals(treatment)], "baseline": [evals(baseline)]})
+
+
+def only_reason(report, said):
+    (reason,) = report.reasons
+    assert said in reason
+    return report
+
+
+# Without a plan: the default rule.
+
+
+def test_without_a_plan_the_default_rule_holds_and_says_that_it_was_not_registered(tmp_path):
+    report = decided(outcomes(tmp_path, right(20), right(0)))
+    assert (report.verdict, report.exit_code, report.registered) == ("validated", 0, False)
+    assert (report.method, report.alpha, report.guarantee) == ("paired_hoeffding", 0.05, "proven")
+    (criterion,) = report.criteria
+    assert (criterion.estimate, criterion.margin, criterion.floor, criterion.band) == (1.0, 0.0, 0.0, None)
+    assert criterion.lower == pytest.approx(1 - 2 * math.sqrt(math.log(40) / 40))
+    assert math.copysign(1, criterion.floor) == 1
+    only_reason(report, "no plan is sealed")
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict", "exit_code"),
+    [
+        ({}, "validated", 0),
+        ({"margin": 0.5}, "inconclusive", 4),
+        ({"alpha": 1e-9}, "inconclusive", 4),
+        ({"weights": {"treatment": -1.0, "baseline": 1.0}}, "refuted", 1),
+    ],
+)
+def test_the_rule_s_numbers_may_be_chosen_where_no_plan_is_sealed(tmp_path, options, verdict, exit_code):
+    report = decided(outcomes(tmp_path, right(20), right(0)), options=RuleOptions(**options))
+    assert (report.verdict, report.exit_code) == (verdict, exit_code)
+
+
+def test_floor_and_band_are_read(tmp_path):
+    equal = outcomes(tmp_path, right(10), right(10))
+    assert decided(equal, options=RuleOptions(band=0.7)).verdict == "tie"
+    assert decided(equal, options=RuleOptions(margin=0.9, floor=0.7)).verdict == "refuted"
+    assert decided(equal, options=RuleOptions(band=0.7)).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"alpha": 0.0}, "alpha"), ({"alpha": 1.0}, "alpha"), ({"alpha": math.nan}, "alpha"),
+        ({"margin": -0.1}, "margin"), ({"margin": math.nan}, "margin"), ({"margin": math.inf}, "margin"),
+        ({"floor": 0.1}, "floor"), ({"floor": math.nan}, "floor"), ({"floor": -math.inf}, "floor"),
+        ({"band": 0.0}, "band"), ({"band": -1.0}, "band"), ({"band": math.nan}, "band"), ({"band": math.inf}, "band"),
+        ({"weights": {"treatment": 1.0}}, "weights"), ({"weights": {"treatment": 0.0}}, "weights"),
+        ({"weights": {"treatment": math.nan, "baseline": -1.0}}, "weights"),
+        ({"weights": {"treatment": 1.0, "other": -1.0}}, "role other"),
+    ],
+)  # fmt: skip
+def test_a_number_that_makes_no_rule_is_an_error_that_names_the_option(tmp_path, options, named):
+    with pytest.raises(AuditError, match=named):
+        decided(outcomes(tmp_path, right(20), right(0)), options=RuleOptions(**options))
+
+
+def test_an_unknown_method_names_the_nearest(tmp_path):
+    with pytest.raises(AuditError, match='did you mean "paired_hoeffding"'):
+        decided(outcomes(tmp_path, right(20), right(0)), method="paired_hoefding")
+
+
+def test_without_a_plan_the_method_may_be_chosen(tmp_path):
+    report = decided(outcomes(tmp_path, right(20), right(0)), method="paired_bootstrap")
+    assert (report.method, report.guarantee, report.exploratory) == ("paired_bootstrap", "asymptotic", ())
+
+
+def test_swapping_the_arms_mirrors_the_interval(tmp_path):
+    one = decided(outcomes(tmp_path, right(14), right(3), "one")).criteria[0]
+    other = decided(outcomes(tmp_path, right(3), right(14), "other")).criteria[0]
+    assert (one.estimate, one.lower, one.upper) == (-other.estimate, -other.upper, -other.lower)
+    assert (one.counts.only_treatment, one.counts.only_baseline) == (11, 0)
+    assert (other.counts.only_treatment, other.counts.only_baseline) == (0, 11)
+
+
+def test_the_order_of_the_items_changes_nothing(tmp_path):
+    table = evals([0.1, 0.7, 1.0, 0.3])
+    shuffled = {name: [values[index] for index in (2, 0, 3, 1)] for name, values in table.items()}
+    base = evals([0.2, 0.2, 0.9, 0.9])
+    first = write_outcomes(tmp_path / "first", {"treatment": [table], "baseline": [base]})
+    second = write_outcomes(tmp_path / "second", {"treatment": [shuffled], "baseline": [base]})
+    assert decided(first).criteria == decided(second).criteria
+
+
+def test_seeds_and_samples_are_averaged_in_each_item(tmp_path):
+    def table(*scores_by_sample):
+        tables = [evals(scores, sample=number) for number, scores in enumerate(scores_by_sample)]
+        return {name: [value for part in tables for value in part[name]] for name in tables[0]}
+
+    run = write_outcomes(
+        tmp_path / "run",
+        {"treatment": [table([1, 0], [0, 0]), table([1, 1], [1, 0])], "baseline": [table([0, 0], [0, 1])]},
+    )
+    (criterion,) = decided(run).criteria
+    assert criterion.estimate == pytest.approx(((3 / 4 - 0) + (1 / 4 - 1 / 2)) / 2)
+    assert criterion.counts is None
+
+
+@pytest.mark.parametrize(
+    "fault", ["missing", "duplicate", "samples", "error", "not a number", "null", "prompt", "infinite"]
+)
+def test_each_fault_of_the_pairing_names_item_and_arm_and_gives_no_number(tmp_path, fault):
+    base = evals(right(2, 4), prompt_id="p", error=[None] * 4)
+    bad = {name: list(values) for name, values in base.items()}
+    if fault == "missing":
+        bad = {name: values[:2] + values[3:] for name, values in bad.items()}
+    elif fault in {"duplicate", "samples"}:
+        bad = {name: [*values, values[2]] for name, values in bad.items()}
+        bad["sample"][-1] = 0 if fault == "duplicate" else 1
+    elif fault == "error":
+        bad["error"][2], bad["score"][2] = "service died", None
+    elif fault == "prompt":
+        bad["prompt_id"][2] = "q"
+    else:
+        bad["score"][2] = {"not a number": math.nan, "null": None, "infinite": math.inf}[fault]
+    run = write_outcomes(tmp_path / "run", {"treatment": [bad], "baseline": [base]})
+    with pytest.raises(AuditError, match="pairing is broken") as error:
+        decided(run)
+    assert "item item-002" in error.value.message
+    expected = {"null": "not a number", "infinite": "not a number"}.get(fault, fault)
+    assert f"{expected}: item" in error.value.message
+    if fault == "error":
+        assert "service died" in error.value.message
+    if fault not in {"prompt", "samples"}:
+        assert "arm treatment, seed 0" in error.value.message
+
+
+def test_many_faults_are_cut_and_counted(tmp_path):
+    run = write_outcomes(tmp_path / "run", {"treatment": [evals(right(0, 1))], "baseline": [evals(right(0, 40))]})
+    with pytest.raises(AuditError, match=r"39 faults(.|\n)*and 27 more"):
+        decided(run)
+
+
+def test_an_endless_error_text_is_cut(tmp_path):
+    bad = evals([None], error="x" * 100_000)
+    run = write_outcomes(tmp_path / "run", {"treatment": [bad], "baseline": [evals([1.0])]})
+    with pytest.raises(AuditError) as error:
+        decided(run)
+    assert len(error.value.message) < 2000
+
+
+def test_a_score_outside_the_bounds_names_the_item(tmp_path):
+    with pytest.raises(AuditError, match=r"item item-001: the treatment score 1\.5"):
+        decided(outcomes(tmp_path, [0.0, 1.5], [0.0, 1.0]))
+
+
+def test_nothing_to_decide_on_is_an_error(tmp_path):
+    for name, arms in (("one arm", {"treatment": [evals(right(2))]}), ("none", {})):
+        with pytest.raises(AuditError, match="role"):
+            decided(write_outcomes(tmp_path / name, arms))
+    base_only = {"treatment": [evals(right(2), checkpoint="base")], "baseline": [evals(right(2), checkpoint="base")]}
+    with pytest.raises(AuditError, match="no final evaluation"):
+        decided(write_outcomes(tmp_path / "base", base_only))
+    empty = {"treatment": [evals([])], "baseline": [evals([])]}
+    with pytest.raises(AuditError, match="nothing to decide on"):
+        decided(write_outcomes(tmp_path / "empty", empty))
+    with pytest.raises(AuditError, match="nothing to decide on"):
+        decided(write_run(tmp_path / "no evals", kind="full"))
+
+
+# With a sealed plan.
+
+
+def test_a_full_run_with_a_passed_pilot_is_decided_by_its_plan(tmp_path):
+    report = decided(write_experiment(tmp_path))
+    assert (report.verdict, report.registered, report.reasons) == ("validated", True, ())
+    assert report.plan_sha256 == sealed(made_plan()).sha256
+    assert (report.baseline, report.treatment) == ("grpo_seed0", "dppo_seed0")
+
+
+def test_an_option_against_the_sealed_rule_is_refused(tmp_path):
+    run = write_experiment(tmp_path)
+    for name, value in {"alpha": 0.1, "margin": 0.0, "floor": 0.0, "band": 0.1, "weights": {"a": 1.0}}.items():
+        with pytest.raises(AuditError, match=f"--{name}"):
+            decided(run, options=RuleOptions(**{name: value}))
+
+
+def test_another_method_is_exploratory_and_changes_neither_verdict_nor_exit_code(tmp_path):
+    run = write_experiment(tmp_path, scores={"grpo": right(4), "dppo": right(16)})
+    registered = decided(run)
+    assert registered.verdict == "inconclusive"
+    asked = decided(run, method="paired_bootstrap")
+    assert (asked.verdict, asked.exit_code, asked.method) == ("inconclusive", 4, "paired_hoeffding")
+    (other,) = asked.exploratory
+    assert (other.method, other.guarantee) == ("paired_bootstrap", "asymptotic")
+    assert other.criteria[0].verdict == "validated"
+    assert asked.criteria == registered.criteria
+    assert decided(run, method="paired_hoeffding").exploratory == ()
+
+
+def test_an_asymptotic_verdict_without_enough_discordant_items_is_inconclusive(tmp_path):
+    plan = made_plan(decision_rule__method="paired_bootstrap")
+    report = decided(write_experiment(tmp_path, plan, scores={"grpo": right(10), "dppo": right(19)}))
+    assert (report.verdict, report.guarantee) == ("inconclusive", "asymptotic")
+    assert load_method("paired_bootstrap").info.guarantee == "asymptotic"
+    only_reason(report, "differ on 9 of 20")
+
+
+def test_a_pilot_decides_nothing(tmp_path):
+    report = decided(write_run(tmp_path / "pilot", scores={"grpo": right(0), "dppo": right(20)}))
+    assert (report.verdict, report.registered, report.exit_code) == ("inconclusive", False, 4)
+    assert report.reasons[0].startswith("pilot")
+    assert report.criteria[0].lower > 0
+
+
+def test_imported_outcomes_beside_a_plan_are_not_registered(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(run / "run.json", kind="imported")
+    report = decided(run)
+    assert not report.registered
+    assert report.reasons[0].startswith("imported")
+
+
+def void(path, said):
+    report = decided(path)
+    assert (report.verdict, report.exit_code) == ("void", 4)
+    assert any(said in reason for reason in report.reasons), report.reasons
+    assert report.criteria[0].estimate == 1.0  # the numbers always print
+    return report
+
+
+def test_a_plan_that_changed_after_sealing_makes_the_claim_void(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(run / "plan.json", decision_rule__alpha=0.1)
+    report = void(run, "changed after it was sealed")
+    assert any("ran another plan" in reason for reason in report.reasons)
+
+
+def test_white_space_in_the_plan_is_no_change(tmp_path):
+    run = write_experiment(tmp_path)
+    text = json.dumps(json.loads((run / "plan.json").read_text()), indent=8)
+    (run / "plan.json").write_text(text)
+    assert decided(run).verdict == "validated"
+
+
+def test_without_a_linked_pilot_the_claim_is_void(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(run / "run.json", pilot=None)
+    void(run, "no pilot is linked")
+
+
+def test_a_pilot_that_is_gone_makes_the_claim_void(tmp_path):
+    run = write_experiment(tmp_path)
+    shutil.rmtree(tmp_path / "pilot")
+    void(run, "is not there")
+
+
+@pytest.mark.parametrize("path", ["", ".", "\x00", "x" * 5000, "/nowhere"])
+def test_a_pilot_s_path_that_leads_nowhere_makes_the_claim_void(tmp_path, path):
+    run = write_experiment(tmp_path)
+    change_json(run / "run.json", pilot__path=path)
+    void(run, "pilot")
+
+
+def test_another_pilot_in_its_place_makes_the_claim_void(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(tmp_path / "pilot" / "run.json", run_id="someone-else")
+    void(run, "someone-else")
+
+
+def test_a_pilot_of_another_plan_makes_the_claim_void(tmp_path):
+    pilot = write_run(tmp_path / "pilot", made_plan(title="another"))
+    run = write_run(
+        tmp_path / "full", kind="full", pilot=linked(pilot, tmp_path / "full"),
+        scores={"grpo": right(0), "dppo": right(20)},
+    )  # fmt: skip
+    void(run, "ran another plan")
+
+
+def test_a_full_run_is_no_pilot(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(tmp_path / "pilot" / "run.json", kind="full")
+    void(run, "is not a pilot")
+
+
+def test_a_pilot_whose_gate_failed_makes_the_claim_void_with_the_reason(tmp_path):
+    pilot = write_run(
+        tmp_path / "pilot", tokens_of=lambda arm, seed, step: tokens([(0, -0.5, -0.5, 1.0)] * 9, step),
+        updates_of=lambda arm, seed, step: updates(step, n=1),
+    )  # fmt: skip
+    run = write_run(
+        tmp_path / "full", kind="full", pilot=linked(pilot, tmp_path / "full"),
+        scores={"grpo": right(0), "dppo": right(20)},
+    )  # fmt: skip
+    void(run, "dppo_masked_token_fraction (dppo): the rule cannot fire")
+
+
+def test_an_unfinished_pilot_makes_the_claim_void(tmp_path):
+    pilot = write_run(tmp_path / "pilot", steps=1)
+    run = write_run(
+        tmp_path / "full", kind="full", pilot=linked(pilot, tmp_path / "full"),
+        scores={"grpo": right(0), "dppo": right(20)},
+    )  # fmt: skip
+    void(run, "gate is inconclusive: executed_steps")
+
+
+def test_a_plan_without_a_gate_needs_no_pilot(tmp_path):
+    plan = made_plan(activation_gate={"applicable": False, "reason": "x", "checks": [], "pilot_steps": 2})
+    run = write_run(tmp_path / "full", plan, kind="full", scores={"grpo": right(0), "dppo": right(20)})
+    assert decided(run).verdict == "validated"
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (None, "holds no result"),
+        ({"status": "fail"}, "preflight is fail"),
+        ({"status": "inconclusive"}, "preflight is inconclusive"),
+        ({"status": "pass", "plan_sha256": "0" * 64}, "another plan's"),
+    ],
+)
+def test_a_required_preflight_that_did_not_pass_makes_the_claim_void(tmp_path, result, said):
+    run = preflight(tmp_path, result)
+    void(run, said)
+
+
+def test_a_required_preflight_that_passed_is_enough(tmp_path):
+    assert decided(preflight(tmp_path, {"status": "pass"})).verdict == "validated"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '"x"', "null", "1" * 5000, "[" * 100_000, "\xff"])
+def test_a_preflight_result_that_is_none_is_an_error_that_names_it(tmp_path, content):
+    run = preflight(tmp_path, {"status": "pass"})
+    (tmp_path / "pilot/preflight/correctness.json").write_text(content, encoding="latin-1")
+    with pytest.raises(AuditError, match=r"correctness\.json") as error:
+        decided(run)
+    assert len(error.value.message) < 1000
+
+
+def preflight(tmp_path, result):
+    plan = made_plan(preflights__correctness__required=True)
+    run = write_experiment(tmp_path, plan)
+    if result is not None:
+        (tmp_path / "pilot/preflight").mkdir()
+        body = json.dumps({"plan_sha256": sealed(plan).sha256} | result)
+        (tmp_path / "pilot/preflight/correctness.json").write_text(body)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("full", "said"),
+    [
+        ({"steps": 2}, "missing 2"),
+        ({"status": "interrupted"}, "interrupted"),
+        ({"scores": {"grpo": right(0, 19), "dppo": right(19, 19)}}, "19 items were evaluated, the plan says 20"),
+    ],
+)
+def test_an_unfinished_full_run_is_inconclusive_and_says_what_is_missing(tmp_path, full, said):
+    report = decided(write_experiment(tmp_path, **full))
+    assert (report.verdict, report.exit_code, report.registered) == ("inconclusive", 4, True)
+    assert report.criteria[0].lower > 0
+    only_reason(report, said)
+
+
+def two_seeds(**changes):
+    plan = made_plan(**changes)
+    plan["arms"] += [arm | {"seed": 1, "name": arm["name"].replace("0", "1")} for arm in plan["arms"]]
+    plan["decision_rule"]["seeds"] = [0, 1]
+    return plan
+
+
+def test_a_registered_seed_without_its_evaluation_is_an_error(tmp_path):
+    run = write_experiment(tmp_path, two_seeds())
+    assert decided(run).verdict == "validated"
+    lines = (run / "files.jsonl").read_text().splitlines()
+    kept = [line for line in lines if "evals/arm=dppo/seed=1" not in line]
+    assert len(kept) == len(lines) - 1
+    (run / "files.jsonl").write_text("".join(line + "\n" for line in kept))
+    with pytest.raises(AuditError, match="'dppo' has no final evaluation for seed 1"):
+        decided(run)
+
+
+def test_only_the_registered_seeds_count(tmp_path):
+    plan = two_seeds()
+    plan["decision_rule"]["seeds"] = [1]
+    run = write_experiment(tmp_path, plan)
+    from audits.store.writer import RunWriter
+
+    writer = RunWriter(run, open_run(run).manifest)
+    writer.write_evals("dppo", 0, "final", evals(right(0)))
+    assert decided(run).criteria[0].estimate == 1.0
+
+
+def test_the_roles_are_the_plan_s_and_not_what_run_json_says_later(tmp_path):
+    run = write_experiment(tmp_path)
+    arms = json.loads((run / "run.json").read_text())["arms"]
+    for arm in arms:
+        arm["role"] = {"baseline": "treatment", "treatment": "baseline"}[arm["role"]]
+    change_json(run / "run.json", arms=arms)
+    assert decided(run).criteria[0].estimate == 1.0
+
+
+def test_a_criterion_on_a_figure_that_was_not_scored_is_an_error(tmp_path):
+    plan = made_plan()
+    plan["decision_rule"]["criteria"].append(
+        plan["decision_rule"]["criteria"][0] | {"id": "format", "metric": "format"}
+    )
+    with pytest.raises(AuditError, match="'format'"):
+        decided(write_experiment(tmp_path, plan))
+
+
+def test_a_claim_about_the_algorithm_is_refused(tmp_path):
+    with pytest.raises(AuditError, match="seed-level"):
+        decided(write_experiment(tmp_path, made_plan(decision_rule__unit="training_seeds")))
+
+
+def test_a_damaged_pilot_is_an_error_and_not_a_verdict(tmp_path):
+    run = write_experiment(tmp_path)
+    (tmp_path / "pilot/tokens/arm=dppo/seed=0/step=000000.parquet").write_bytes(b"")
+    with pytest.raises(AuditError, match="pilot"):
+        decided(run)
