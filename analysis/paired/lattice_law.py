@@ -57,9 +57,6 @@ def _common_step(gaps: NDArray[np.float64]) -> float:
         larger, smaller = max(step, float(gap)), min(step, float(gap))
         while smaller > smallest:
             larger, smaller = smaller, larger % smaller
-            # A remainder just short of the divisor is a rounded zero.
-            if larger - smaller <= smallest:
-                smaller = 0.0
         step = larger
     return step
 

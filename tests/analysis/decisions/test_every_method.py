@@ -212,3 +212,21 @@ def test_enumerated_coverage(method):
         least = min(least, float(_trinomial_law(n_items, cells, gain, loss) @ inside))
     promised = 1.0 - alpha if method in GUARANTEED else 0.80
     assert least >= promised - 1e-9
+
+
+@_named(BOUNDED)
+def test_enumerated_coverage_of_bounded_scores(method):
+    """At 7 items with 4 possible differences: every multiset of outcomes, at chances off any mesh."""
+    n_items, alpha, values = 7, 0.1, np.array([-1.0, -0.25, 0.5, 1.0])
+    outcomes = [np.array(cells) for cells in itertools.product(range(n_items + 1), repeat=4) if sum(cells) == n_items]
+    found = [_interval(method, PairedSample(np.repeat(values, cells), (-1.0, 1.0)), alpha) for cells in outcomes]
+    lower = np.array([item.lower if item.trusted else -1.0 for item in found])
+    upper = np.array([item.upper if item.trusted else 1.0 for item in found])
+    orders = np.array([math.factorial(n_items) / math.prod(map(math.factorial, cells)) for cells in outcomes])
+    generator = np.random.default_rng(12)
+    for concentration in (0.2, 1.0, 5.0):
+        for chances in generator.dirichlet(np.full(4, concentration), 60):
+            mean = float(chances @ values)
+            law = orders * np.prod(chances ** np.array(outcomes), axis=1)
+            inside = (lower <= mean + 1e-12) & (mean - 1e-12 <= upper)
+            assert law @ inside >= (1.0 - alpha if method in GUARANTEED else 0.5) - 1e-9

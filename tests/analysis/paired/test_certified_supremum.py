@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analysis.paired.buehler_region import region_at_least
-from analysis.paired.certified_supremum import certified_supremum
+from analysis.paired.certified_supremum import _cell_bounds, _first_mesh, _largest_of_cubic, certified_supremum
 from analysis.paired.region_probability import TrinomialRegion
 from analysis.paired.tango_score import tango_lower_limit
 
@@ -36,6 +36,29 @@ def test_bound_holds_on_a_dense_mesh_and_is_tight():
         assert found.upper <= found.lower + 1e-4 + 2e-9
         assert found.lower <= dense + 1e-4
         checked += 1
+
+
+@pytest.mark.parametrize("cells", [(132, 174, 1319), (0, 0, 30), (9, 0, 60), (40, 35, 80)])
+@pytest.mark.parametrize("delta", [-0.2, -0.03, 0.0, 0.05, 0.3])
+def test_no_cell_exceeds_its_bound(cells, delta):
+    region = _region(cells)
+    found = region.probability(delta, _first_mesh(cells[2], delta, (abs(delta), 1.0)))
+    bounds = _cell_bounds(region, delta, found)
+    for left, right, bound in zip(found.psi[:-1], found.psi[1:], bounds, strict=True):
+        assert region.probability(delta, np.linspace(left, right, 41)).value.max() <= bound + 1e-12
+
+
+def test_the_cubic_alone_is_no_bound():
+    # Without its remainder the interpolant is exceeded: the test above is not passed for free.
+    region = _region((132, 174, 1319))
+    found = region.probability(-0.0579, _first_mesh(1319, -0.0579, (0.15, 0.4)))
+    width = np.diff(found.psi)
+    cubic = _largest_of_cubic(found, width)
+    exceeded = [
+        region.probability(-0.0579, np.linspace(left, right, 41)).value.max() > bound + 1e-9
+        for left, right, bound in zip(found.psi[:-1], found.psi[1:], cubic, strict=True)
+    ]
+    assert any(exceeded)
 
 
 def test_only_cells_above_the_target_are_refined():

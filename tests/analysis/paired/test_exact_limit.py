@@ -4,7 +4,7 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.paired.exact_limit import clopper_pearson, exact_lower_limit
+from analysis.paired.exact_limit import NUISANCE_ERROR, _Search, clopper_pearson, exact_lower_limit
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 17), (132, 1319)])
@@ -23,6 +23,17 @@ def test_no_discordant_item_has_a_closed_form():
     found = exact_lower_limit(0, 0, 1319, 0.025, 0.0)
     assert found.lower == pytest.approx(-(1.0 - 0.025 ** (1.0 / 1319)), rel=5e-4)
     assert found.lower < -(1.0 - 0.025 ** (1.0 / 1319))
+
+
+@pytest.mark.parametrize(
+    "cells", [(132, 174, 1319), (66, 66, 1319), (2, 1, 1319), (0, 0, 1319), (13, 7, 100), (9, 0, 40)]
+)
+def test_the_price_of_the_nuisance_interval_is_paid(cells):
+    search = _Search(*cells, 0.025)
+    found = search._supremum(search.limit(), 0.0, 1e-8)
+    assert found.upper <= 0.025 - NUISANCE_ERROR + 2e-8
+    # And nothing is given away beyond the tolerance.
+    assert found.lower >= 0.025 - NUISANCE_ERROR - 3e-5
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.paired.lattice_law import MAX_POINTS, bootstrap_law
+from analysis.paired.lattice_law import MAX_POINTS, MeanLaw, bootstrap_law
 
 
 def test_equals_enumeration_of_all_resamples():
@@ -38,6 +38,8 @@ def test_quantile_is_the_smallest_value_with_enough_probability():
     law = bootstrap_law(np.array([0.0, 1.0]))
     assert law.cumulative == pytest.approx([0.25, 0.75, 1.0])
     assert [law.quantile(level) for level in (0.1, 0.3, 0.7, 0.8)] == [0.0, 0.5, 0.5, 1.0]
+    exact = MeanLaw(np.array([0.0, 0.5, 1.0]), np.array([0.25, 0.75, 1.0]))
+    assert [exact.quantile(level) for level in (0.25, 0.75)] == [0.0, 0.5]
 
 
 def test_a_million_items():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
+from analysis.paired import region_probability
 from analysis.paired.buehler_region import Region, region_at_least
 from analysis.paired.region_probability import TrinomialRegion, widest_count
 from analysis.paired.tango_score import tango_lower_limit, tango_score
@@ -69,6 +70,15 @@ def test_losses_past_the_described_ones_do_not_matter():
     cut = TrinomialRegion(region_at_least(*cells, limit, CRITICAL, widest_count(1319, 0.26))).probability(limit, psi)
     assert cut.value == pytest.approx(whole.value, abs=1e-12)
     assert cut.psi_slope == pytest.approx(whole.psi_slope, abs=1e-9)
+
+
+def test_what_is_not_summed_is_added_whole(monkeypatch):
+    cells, psi = (132, 174, 1319), np.array([0.2, 0.23, 0.26])
+    limit = tango_lower_limit(*cells, CRITICAL)
+    region = TrinomialRegion(region_at_least(*cells, limit, CRITICAL, 1319))
+    whole = region.probability(limit, psi).value
+    monkeypatch.setattr(region_probability, "_DEVIATIONS", 1.0)
+    assert (region.probability(limit, psi).value > whole + 1e-3).all()
 
 
 def test_an_empty_and_a_full_region():

@@ -48,6 +48,33 @@ def test_score_is_antisymmetric_and_monotone():
         assert (loss_steps[~np.isnan(loss_steps)] <= 1e-9).all()
 
 
+def test_score_falls_as_the_difference_rises():
+    generator = np.random.default_rng(4)
+    delta = np.linspace(-0.995, 0.995, 801)
+    for _ in range(300):
+        n_items = int(generator.integers(1, 3000))
+        gains = int(generator.integers(0, n_items + 1))
+        losses = int(generator.integers(0, n_items - gains + 1))
+        assert (np.diff(tango_score(gains, losses, n_items, delta)) < 1e-9).all()
+
+
+def test_squared_score_is_distance_times_slope_of_the_profile_likelihood():
+    # The identity behind the monotony in delta: n T^2 = n (estimate - delta) times the slope.
+    gains, losses, rest = 14, 9, 30
+    n_items = gains + losses + rest
+
+    def profile(delta):
+        loss = np.linspace(max(0.0, -delta) + 1e-9, (1.0 - delta) / 2.0 - 1e-9, 2_000_001)
+        chances = (loss + delta, loss, 1.0 - 2.0 * loss - delta)
+        cells = (gains, losses, rest)
+        return float(sum(k * np.log(p) for k, p in zip(cells, chances, strict=True)).max())
+
+    for delta in (-0.3, -0.05, 0.02, 0.25, 0.6):
+        slope = (profile(delta + 1e-4) - profile(delta - 1e-4)) / 2e-4
+        expected = ((gains - losses) / n_items - delta) * slope
+        assert float(tango_score(gains, losses, n_items, delta)) ** 2 == pytest.approx(expected, rel=1e-4)
+
+
 def test_limit_solves_the_score_equation():
     generator = np.random.default_rng(2)
     for _ in range(200):
