@@ -33,6 +33,18 @@ def method_ids() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in pkgutil.iter_modules(analysis.decisions.__path__)))
 
 
+def proven_method_for(sample: PairedSample) -> DecisionMethod:
+    """Return the method whose proven interval stands beside that of an asymptotic one on this sample.
+
+    Args:
+        sample: the paired differences.
+
+    Returns:
+        The exact unconditional interval for right/wrong scores, else Hoeffding's, which needs no seed.
+    """
+    return load_method("paired_hoeffding" if sample.counts is None else "paired_exact_unconditional")
+
+
 def load_method(method_id: str) -> DecisionMethod:
     """Return the decision method with this id.
 

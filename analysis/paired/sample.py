@@ -86,6 +86,15 @@ def sample_from_scores(
     if treatment.shape != baseline.shape:
         raise ValueError("both arms need one score for each item")
     low, high = score_bounds
+    # Checked here too: scores of 7 in both arms have a difference of 0, which looks innocent.
+    for arm, scores in (("treatment", treatment), ("baseline", baseline)):
+        outside = ~((scores >= low) & (scores <= high))
+        if outside.any():
+            where = int(np.flatnonzero(outside)[0])
+            raise AuditError(
+                f"the {arm}'s score of item number {where} is {scores[where]:g}, which is not in [{low:g}, {high:g}]; "
+                "correct `bounds` in the decision rule or the score"
+            )
     counts = None
     if (low, high) == (0.0, 1.0) and np.isin(treatment, (0.0, 1.0)).all() and np.isin(baseline, (0.0, 1.0)).all():
         right, base = treatment == 1.0, baseline == 1.0

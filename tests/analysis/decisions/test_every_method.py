@@ -11,13 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import AuditError
-from analysis.paired.methods import load_method, method_ids
+from analysis.paired.methods import load_method, method_ids, proven_method_for
 from analysis.paired.sample import PairedCounts, PairedSample, sample_from_counts
 
 METHODS = [load_method(method_id) for method_id in method_ids()]
 BOUNDED = [method for method in METHODS if method.info.scores == "bounded"]
 BINARY = [method for method in METHODS if method.info.scores == "binary"]
 GUARANTEED = [method for method in METHODS if method.info.guarantee != "asymptotic"]
+# Methods whose variance is estimated are not monotone: an unexpected gain raises the estimate and the variance.
+MONOTONE = {
+    "paired_hoeffding",
+    "paired_bootstrap",
+    "paired_exact_unconditional",
+    "paired_tango",
+    "paired_fay_lumbard",
+    "paired_gaffke",
+}
 ALPHAS = st.sampled_from([0.01, 0.05, 0.1])
 SEED = 20260101
 
@@ -140,6 +149,33 @@ def test_a_smaller_alpha_gives_a_wider_interval(method, counts):
 
 
 @_named(METHODS)
+@pytest.mark.parametrize("cells", [(30, 12, 6, 22), (100, 20, 45, 35), (0, 15, 15, 0)])
+def test_four_times_the_items_give_a_shorter_interval(method, cells):
+    few = _interval(method, sample_from_counts(PairedCounts(*cells)))
+    many = _interval(method, sample_from_counts(PairedCounts(*(4 * cell for cell in cells))))
+    # Between a quarter, where range terms dominate, and one, from the square root law; nothing free.
+    assert 0.2 * (few.upper - few.lower) < many.upper - many.lower < 0.75 * (few.upper - few.lower)
+
+
+@_named([method for method in METHODS if method.id in MONOTONE])
+@settings(max_examples=25, deadline=None)
+@given(counts=tables(), alpha=ALPHAS, data=st.data())
+def test_one_more_gain_or_one_loss_less_never_lowers_a_limit(method, counts, alpha, data):
+    moves = [(-1, 1, 0, 0), (0, 1, 0, -1), (1, 0, -1, 0), (0, 0, -1, 1), (0, 1, -1, 0)]
+    cells = np.array(dataclasses.astuple(counts))
+    better = cells + np.array(data.draw(st.sampled_from(moves)))
+    if (better < 0).any():
+        return
+    found, moved = (_interval(method, sample_from_counts(PairedCounts(*map(int, c))), alpha) for c in (cells, better))
+    if not (found.trusted and moved.trusted):
+        return
+    # The exact method certifies its limits to 3e-4 of the error probability.
+    slack = 2e-3 / math.sqrt(counts.n_items) if method.id == "paired_exact_unconditional" else 1e-9
+    assert moved.lower >= found.lower - slack
+    assert moved.upper >= found.upper - slack
+
+
+@_named(METHODS)
 @settings(max_examples=30, deadline=None)
 @given(counts=tables(), margin=st.sampled_from([0.0, 0.02, 0.1, 0.3]), alpha=ALPHAS)
 def test_p_value_is_dual_to_the_lower_limit(method, counts, margin, alpha):
@@ -230,3 +266,15 @@ def test_enumerated_coverage_of_bounded_scores(method):
             law = orders * np.prod(chances ** np.array(outcomes), axis=1)
             inside = (lower <= mean + 1e-12) & (mean - 1e-12 <= upper)
             assert law @ inside >= (1.0 - alpha if method in GUARANTEED else 0.5) - 1e-9
+
+
+def test_a_proven_method_stands_beside_any_sample():
+    for sample in (sample_from_counts(PairedCounts(3, 2, 1, 4)), PairedSample(np.array([0.3, -0.2]), (-1.0, 1.0))):
+        method = proven_method_for(sample)
+        assert method.info.guarantee == "proven"
+        assert method.interval(sample, alpha=0.05).trusted
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name():
+    with pytest.raises(AuditError, match='did you mean "paired_hoeffding"'):
+        load_method("paired_hofding")
