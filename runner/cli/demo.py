@@ -19,14 +19,19 @@ def command(
     from reports.emitters.html import render_html
     from runner.looks import record
     from runner.loop.demonstration import run_demonstration
-    from runner.loop.launch import load_plan
+    from runner.loop.launch import load_shipped_plan
     from runner.loop.progress import progress_for
     from runner.pages import build_page
 
     progress = progress_for()
     try:
         run_demonstration(
-            load_plan("demo"), out, typer.echo, progress, record, lambda run: render_html(build_page(open_run(run)))
+            load_shipped_plan("demo"),
+            out,
+            typer.echo,
+            progress,
+            record,
+            lambda run: render_html(build_page(open_run(run))),
         )
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -113,7 +113,7 @@ def _decide(places: Places, say: Callable[[str], None], record: Callable[..., De
     run = open_run(places.full)
     report = record(run, decide(run))
     emit_decision(report, "table", sys.stdout)
-    say(f"In plain words: {MEANINGS.get(report.verdict, 'see above.')}")
+    say(f"\nIn plain words: {MEANINGS.get(report.verdict, 'see above.')}")
 
 
 def _where(places: Places) -> str:

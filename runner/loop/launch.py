@@ -42,13 +42,20 @@ def load_plan(name: str) -> SealedPlan:
     Raises:
         AuditError: there is neither, or it is not a runnable plan.
     """
-    shipped = shipped_plans()
     path = Path(name)
-    if not path.exists() and name in shipped:
-        path = shipped[name]
-    elif not path.exists():
-        raise AuditError(f"{name}: neither a plan file nor a shipped plan ({', '.join(sorted(shipped))})")
-    return seal_text(read_text(path), source=str(path))
+    return seal_text(read_text(path), source=str(path)) if path.is_file() else load_shipped_plan(name)
+
+
+def load_shipped_plan(plan_id: str) -> SealedPlan:
+    """Return the shipped plan with this id, sealed, whatever files stand in the working directory.
+
+    Raises:
+        AuditError: there is no such plan.
+    """
+    shipped = shipped_plans()
+    if plan_id not in shipped:
+        raise AuditError(f"{plan_id}: neither a plan file nor a shipped plan ({', '.join(sorted(shipped))})")
+    return seal_text(read_text(shipped[plan_id]), source=str(shipped[plan_id]))
 
 
 def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, progress: Progress) -> Launch:

@@ -35,7 +35,7 @@ class StepReport:
     def __str__(self) -> str:
         return (
             f"{self.arm} step {self.step + 1}/{self.steps}  reward {self.reward:.3f}  "
-            f"hidden {self.hidden_share:.4f}  {self.tokens_per_second:.0f} tokens/s  {self.elapsed:.0f} s"
+            f"masked or clipped {self.hidden_share:.4f}  {self.tokens_per_second:.0f} tokens/s  {self.elapsed:.0f} s"
         )
 
 
@@ -90,9 +90,7 @@ class BarProgress:
         bars = self._bars = self._bars or self._start()
         if report.arm not in self._tasks:
             self._tasks[report.arm] = bars.add_task(report.arm, total=report.steps, figures="")
-        figures = (
-            f"reward {report.reward:.3f}  hidden {report.hidden_share:.4f}  {report.tokens_per_second:.0f} tokens/s"
-        )
+        figures = f"reward {report.reward:.3f}  masked or clipped {report.hidden_share:.4f}"
         bars.update(self._tasks[report.arm], completed=report.step + 1, figures=figures)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from analysis.divergences import binary_kl, binary_tv
 from analysis.losses import build_loss, reference_losses, token_loss
 from analysis.losses.traced import INPUT_RANKS
 from analysis.plan.model import Loss
@@ -121,3 +122,21 @@ def test_the_custom_loss_sums_over_data_and_reaches_every_leaf():
     for leaf, part in zip(leaves, parts, strict=True):
         np.testing.assert_allclose(leaf.grad.numpy(), part.gradient, rtol=1e-6)
     assert counts["custom/loss_tokens:sum"] == 9.0
+
+
+@pytest.mark.parametrize("divergence", ["binary_tv", "binary_kl"])
+def test_a_divergence_of_exactly_delta_is_kept(divergence):
+    current, sampler, advantage = np.array([-0.25]), np.array([-1.0]), np.array([1.0])
+    at = {"binary_tv": binary_tv, "binary_kl": binary_kl}[divergence](sampler, current)[0]
+    for delta, kept in ((at, True), (np.nextafter(at, 0.0), False)):
+        loss = Loss(kind="divergence_mask", form="ratio", divergence=divergence, delta=delta, truncation=None, **SHARED)
+        assert bool(reference_losses(loss, current, sampler, advantage).keep[0]) is kept
+        # One ulp apart: torch's exp and numpy's are compared at a distance that both resolve.
+        apart = loss.model_copy(update={"delta": delta * (1 + 1e-12 if kept else 1 - 1e-12)})
+        assert _evaluate(apart, current, sampler, advantage)[2]["custom/hidden:sum"] == (0.0 if kept else 1.0)
+
+
+def test_a_ratio_of_exactly_one_plus_eps_is_not_clipped():
+    loss = Loss(kind="ratio_clip", form="ratio", eps=np.exp(0.5) - 1.0, truncation=None, **SHARED)
+    assert 1.0 + loss.eps == np.exp(0.5)
+    assert reference_losses(loss, [-0.5], [-1.0], [1.0]).keep[0]

@@ -107,7 +107,11 @@ def test_a_used_directory_is_refused_before_anything_runs(make_plan, tmp_path, p
         prepare(make_plan(), "pilot", tmp_path / "full", None, progress)
 
 
-def test_a_plan_is_a_file_or_a_shipped_id(tmp_path):
+def test_a_plan_is_a_file_or_a_shipped_id(make_plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
     assert load_plan("demo").plan.base_model == "tiny-addition"
+    (tmp_path / "mine.json").write_bytes(make_plan(title="mine").canonical)
+    assert load_plan("mine.json").plan.title == "mine"
     with pytest.raises(AuditError, match="shipped plan"):
         load_plan(str(tmp_path / "absent.json"))

@@ -13,7 +13,9 @@ def test_without_a_terminal_each_step_is_one_line():
     assert isinstance(progress, LineProgress)
     progress.step(REPORT)
     progress.close()
-    assert stream.getvalue() == ("audit: dppo_seed0 step 5/20  reward 0.512  hidden 0.0123  812 tokens/s  31 s\n")
+    assert stream.getvalue() == (
+        "audit: dppo_seed0 step 5/20  reward 0.512  masked or clipped 0.0123  812 tokens/s  31 s\n"
+    )
 
 
 def test_on_a_terminal_there_is_a_bar_with_the_same_figures():
