@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from typing import get_args
 
 from analysis.errors import AuditError
 from analysis.plan.model import Plan
-from audits.engine.check import CheckReport
+from audits.engine.check import CheckReport, Status
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
 from audits.store.reader import Run, open_run
@@ -126,6 +127,8 @@ def _preflights(run: Run, sealed: SealedPlan) -> Iterator[str]:
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
             status, plan = result["status"], result["plan_sha256"]
+            if status not in get_args(Status):
+                raise ValueError(f"its status is {status!r}")
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise AuditError(f"{path}: not a preflight result ({error!r:.200})") from error
         if plan != sealed.sha256:

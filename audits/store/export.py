@@ -68,6 +68,8 @@ def write_parquet(reader: Any, path: Path) -> int:
     import pyarrow.parquet as pq
 
     _refuse_shared_names(reader.schema.names)
+    if path.is_dir():
+        raise AuditError(f"{path}: cannot be written (it is a directory)")
     temporary = path.with_name(f".{path.name}.tmp")
     rows = 0
     try:

@@ -84,13 +84,15 @@ def read_manifest(run: Path) -> Manifest:
         raise AuditError(f"{run}: there is no such run directory")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        # Half a surrogate pair passes as JSON and is no text: it could be neither printed nor written again.
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
     except FileNotFoundError:
         raise AuditError(
             f"{run}: not a run directory, it has no {MANIFEST_NAME}. `audit run` and `audit import` write one"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         # ValueError: not UTF-8, not JSON, or an integer of thousands of digits.
-        raise AuditError(f"{path}: not readable as JSON ({error})") from error
+        raise AuditError(f"{path}: not readable as JSON ({error!s:.300})") from error
     _check_version(path, data)
     try:
         return Manifest.model_validate(data)

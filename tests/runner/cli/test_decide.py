@@ -1,0 +1,173 @@
+import json
+from pathlib import Path
+
+import pytest
+from made_run import evals, right, write_experiment, write_outcomes, write_run
+
+from analysis.plan.model import Plan
+
+GSM8K = Path(__file__).parents[2] / "data" / "gsm8k" / "outcomes.csv"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "treatment", "estimate", "limits", "gains", "losses", "verdict", "code"),
+    [
+        ("175b_finetuning", "6b_verification", 0.0432, (-0.0316, 0.1180), 209, 152, "inconclusive", 4),
+        ("6b_finetuning", "6b_verification", 0.1736, (0.0988, 0.2484), 293, 64, "validated", 0),
+        ("6b_verification", "6b_finetuning", -0.1736, (-0.2484, -0.0988), 64, 293, "refuted", 1),
+    ],
+)
+def test_published_gsm8k_outcomes_give_the_known_verdicts(
+    audit, tmp_path, baseline, treatment, estimate, limits, gains, losses, verdict, code
+):
+    arms = ["--arm", f"baseline={baseline}_correct", "--arm", f"treatment={treatment}_correct"]
+    assert audit("import", "outcomes", GSM8K, *arms, "--out", tmp_path / "run").code == 0
+    audit("decide", tmp_path / "run", "--format", "json")
+    result = json.loads(audit.out)
+    assert (audit.code, result["verdict"], result["n_items"]) == (code, verdict, 1319)
+    (criterion,) = result["criteria"]
+    assert criterion["estimate"] == pytest.approx(estimate, abs=5e-5)
+    assert (criterion["lower"], criterion["upper"]) == pytest.approx(limits, abs=5e-5)
+    assert (criterion["counts"]["only_treatment"], criterion["counts"]["only_baseline"]) == (gains, losses)
+    assert criterion["counts"]["both"] + criterion["counts"]["neither"] == 1319 - gains - losses
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    return write_outcomes(tmp_path / "run", {"treatment": [evals(right(20))], "baseline": [evals(right(0))]})
+
+
+@pytest.mark.parametrize("format", ["table", "json", "junit", "github"])
+def test_every_format_says_the_verdict_and_exits_with_it(audit, outcomes, format):
+    audit("decide", outcomes, "--format", format)
+    assert audit.code == 0
+    assert "paired_hoeffding" in audit.out
+    # A JUnit case that passes has no word of its own.
+    assert "validated" in audit.out.lower() or "<testcase" in audit.out
+
+
+def test_the_options_reach_the_rule(audit, outcomes):
+    options = ["--alpha", "0.01", "--margin", "0.1", "--floor", "-0.2", "--band", "0.3"]
+    audit("decide", outcomes, *options, "--weights", "treatment=1, baseline=-1", "--format", "json")
+    result = json.loads(audit.out)
+    (criterion,) = result["criteria"]
+    assert (result["alpha"], criterion["margin"], criterion["floor"], criterion["band"]) == (0.01, 0.1, -0.2, 0.3)
+
+
+@pytest.mark.parametrize(
+    "weights", ["", "treatment", "treatment=x,baseline=-1", "treatment=1",
+                "treatment=1,treatment=1,baseline=-2", "=1,baseline=-1", "treatment=nan,baseline=-1",
+                "treatment=inf,baseline=-inf",
+                "treatment=1,,baseline=-1"],
+)  # fmt: skip
+def test_weights_that_are_none_are_refused(audit, outcomes, weights):
+    assert "--weights" in audit.refuses("decide", outcomes, "--weights", weights)
+
+
+@pytest.mark.parametrize("option", ["alpha", "margin", "floor", "band"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "x"])
+def test_a_number_that_is_none_is_refused(audit, outcomes, option, value):
+    assert option in audit.refuses("decide", outcomes, f"--{option}={value}")
+
+
+def test_exit_zero_changes_the_code_only(audit, tmp_path):
+    run = write_outcomes(tmp_path / "run", {"treatment": [evals(right(0))], "baseline": [evals(right(20))]})
+    assert audit("decide", run, "--format", "json").code == 1
+    refuted = audit.out
+    assert audit("decide", run, "--format", "json", "--exit-zero").code == 0
+    assert audit.out == refuted
+
+
+def test_a_broken_pairing_is_an_error_in_spite_of_exit_zero(audit, tmp_path):
+    run = write_outcomes(tmp_path / "run", {"treatment": [evals(right(0, 3))], "baseline": [evals(right(3, 4))]})
+    assert "item-003" in audit.refuses("decide", run, "--exit-zero")
+    assert not (run / "looks.jsonl").exists()
+
+
+def test_each_look_is_recorded(audit, outcomes, tmp_path):
+    from audits.store.looks import read_looks
+
+    audit("decide", outcomes)
+    audit("decide", outcomes, "--method", "paired_bootstrap")
+    first, second = read_looks(outcomes)
+    assert (first["method"], first["registered"], first["verdict"], first["n_items"]) == (
+        "paired_hoeffding", False, "validated", 20,
+    )  # fmt: skip
+    assert second["method"] == "paired_bootstrap"
+    full = write_experiment(tmp_path)
+    audit("decide", full)
+    audit("decide", full, "--method", "paired_bootstrap")
+    assert [look["registered"] for look in read_looks(full)] == [True, False]
+    assert {look["verdict"] for look in read_looks(full)} == {"validated"}
+
+
+def test_a_read_only_run_is_decided_and_says_that_nothing_was_recorded(audit, outcomes, monkeypatch):
+    def read_only(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("audits.store.looks.append_lines", read_only)
+    audit("decide", outcomes, "--format", "json")
+    assert (audit.code, json.loads(audit.out)["recorded_look"]) == (0, False)
+    assert "read-only" in audit.err
+    assert "not recorded" in audit.err
+    assert not (outcomes / "looks.jsonl").exists()
+
+
+def test_a_directory_in_the_place_of_the_looks_hinders_no_decision(audit, outcomes):
+    (outcomes / "looks.jsonl").mkdir()
+    assert audit("decide", outcomes).code == 0
+    assert "not recorded" in audit.err
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b"1" * 5000, b"[" * 100_000])
+def test_looks_that_somebody_changed_are_an_error_to_their_reader(tmp_path, content):
+    from analysis.errors import AuditError
+    from audits.store.looks import read_looks
+
+    (tmp_path / "looks.jsonl").write_bytes(content + b"\n")
+    with pytest.raises(AuditError, match=r"looks\.jsonl"):
+        read_looks(tmp_path)
+
+
+def test_the_newest_full_or_imported_run_is_taken_and_said(audit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    full = write_experiment(tmp_path / "runs")
+    for number, path in enumerate((full, tmp_path / "runs" / "pilot")):
+        data = json.loads((path / "run.json").read_text())
+        (path / "run.json").write_text(json.dumps(data | {"started_at": f"2026-0{number + 1}-01T00:00:00+00:00"}))
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "run.json").write_text("{")
+    audit("decide", "--format", "json")
+    assert json.loads(audit.out)["registered"] is True
+    assert f"{Path('runs') / 'full'} (the newest)" in audit.err
+    assert "passed over: runs" in audit.err
+    audit("gate")
+    assert f"{Path('runs') / 'pilot'} (the newest)" in audit.err
+
+
+def test_without_any_run_it_says_how_to_make_one(audit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "audit demo" in audit.refuses("decide")
+
+
+def test_hostile_text_of_a_model_reaches_no_terminal_as_a_command(audit, tmp_path):
+    bad = evals([None, 1.0], error=["\x1b[31m\u202eboo\x07", None])
+    run = write_outcomes(tmp_path / "run", {"treatment": [bad], "baseline": [evals([1.0, 1.0])]})
+    said = audit.refuses("decide", run)
+    assert "boo" in said
+    assert not {"\x1b", "\u202e", "\x07"} & set(said)
+
+
+def test_a_run_of_the_pilot_only_has_nothing_to_decide_on(audit, tmp_path):
+    assert "nothing to decide on" in audit.refuses("decide", write_run(tmp_path / "pilot"))
+
+
+def test_every_part_of_a_plan_may_be_changed_and_the_verdict_is_void(audit, tmp_path):
+    assert {"decision_rule", "activation_gate"} <= set(Plan.model_fields)
+    full = write_experiment(tmp_path)
+    text = (full / "plan.json").read_text()
+    assert '"alpha":0.05' in text
+    (full / "plan.json").write_text(text.replace('"alpha":0.05', '"alpha":0.5'))
+    assert audit("decide", full).code == 4
+    assert "VOID" in audit.out

@@ -1,0 +1,72 @@
+import json
+
+import pytest
+from made_run import evals, gate_check, made_plan, right, write_outcomes, write_run
+
+
+@pytest.mark.parametrize("format", ["table", "json", "junit", "github"])
+def test_every_format_names_every_figure(audit, tmp_path, format):
+    plan = made_plan()
+    gate_check(plan, "dppo_masked_token_fraction")["min"] = 0.2
+    run = write_run(tmp_path / "run", plan)
+    assert audit("gate", run, "--format", format).code == 1
+    assert "dppo_masked_token_fraction" in audit.out
+    assert "0.2" in audit.out
+
+
+def test_the_json_object_keeps_its_contract(audit, tmp_path):
+    audit("gate", write_run(tmp_path / "run"), "--format", "json")
+    result = json.loads(audit.out)
+    assert list(result) == sorted(result)
+    assert {"schema_version", "status", "checks"} <= set(result)
+    keys = {
+        "id", "status", "value", "limit", "numerator", "denominator", "rows_examined", "definition", "arm", "reason",
+        "evidence", "sql",
+    }  # fmt: skip
+    for check in result["checks"]:
+        assert keys <= set(check)
+        assert set(check["limit"]) == {"min", "max", "one_of"}
+
+
+def test_its_query_gives_the_figure_again_on_the_command_line(audit, tmp_path):
+    run = write_run(tmp_path / "run")
+    audit("gate", run, "--format", "json")
+    checks = [check for check in json.loads(audit.out)["checks"] if check["sql"]]
+    assert len(checks) == 7
+    for check in checks:
+        assert audit("sql", run, check["sql"], "--format", "json").code == 0
+        rows = json.loads(audit.out)
+        assert {row["value"] for row in rows} == {check["value"]}
+
+
+@pytest.mark.parametrize(("steps", "code"), [(None, 0), (1, 4)])
+def test_the_exit_code_is_the_status(audit, tmp_path, steps, code):
+    run = write_run(tmp_path / "run", steps=steps)
+    assert audit("gate", run).code == code
+    assert audit("gate", run, "--exit-zero").code == 0
+
+
+def test_outcomes_without_a_plan_have_no_gate(audit, tmp_path):
+    run = write_outcomes(tmp_path / "run", {"baseline": [evals(right(2))]})
+    assert "no plan is sealed" in audit.refuses("gate", run)
+
+
+def test_a_damaged_file_is_one_error_that_names_it(audit, tmp_path):
+    run = write_run(tmp_path / "run")
+    path = run / "tokens/arm=dppo/seed=0/step=000000.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    assert "step=000000.parquet" in audit.refuses("gate", run)
+    assert "step=000000.parquet" in audit.refuses("gate", run, "--exit-zero")
+
+
+def test_a_place_that_is_no_run_is_one_error(audit, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "none", tmp_path, tmp_path / "file"):
+        audit.refuses("gate", place)
+
+
+def test_it_writes_nothing_into_the_run(audit, tmp_path):
+    run = write_run(tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    audit("gate", run)
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
