@@ -25,6 +25,7 @@ METHOD = Method(
     when="scores are bounded, not only right or wrong, and a short interval with a proof is wanted",
     scores="bounded",
     source="Waudby-Smith and Ramdas 2024, theorem 3 (hedged capital)",
+    seed="always",
 )
 
 _TOLERANCE = 1e-9

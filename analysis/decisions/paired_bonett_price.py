@@ -23,7 +23,7 @@ METHOD = Method(
 
 
 def interval(sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: int | None = None) -> Interval:
-    """Return the two-sided interval at level `alpha`, cut to [-1, 1].
+    """Return the two-sided interval at level `alpha`, cut to [-1, 1] and holding the estimate.
 
     Args:
         sample: the paired differences of right/wrong scores.
@@ -46,8 +46,9 @@ def interval(sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: i
     half_width = two_sided_quantile(alpha) * error
     found = Interval(
         estimate=sample.estimate,
-        lower=max(-1.0, centre - half_width),
-        upper=min(1.0, centre + half_width),
+        # The centre is drawn towards 0: at a large alpha the interval alone could miss the estimate.
+        lower=min(max(-1.0, centre - half_width), sample.estimate),
+        upper=max(min(1.0, centre + half_width), sample.estimate),
         p_value=two_sided_p((centre - margin) / error),
     )
     return distrust_asymptotics(sample, found)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analysis.paired.interval import Interval, Method
 from analysis.paired.resampling import bootstrap_or_resampled_law
 from analysis.paired.sample import PairedSample
-from analysis.paired.trust import distrust_asymptotics
+from analysis.paired.trust import distrust_asymptotics, is_constant
 
 METHOD = Method(
     title="Percentile bootstrap of the mean paired difference",
@@ -21,6 +21,7 @@ METHOD = Method(
     when="an earlier analysis used it and its figures must be comparable; else prefer an exact method",
     scores="bounded",
     source="Efron and Tibshirani 1993, section 13.3",
+    seed="continuous scores",
 )
 
 
@@ -40,9 +41,9 @@ def interval(sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: i
     Raises:
         AuditError: the differences must be resampled and no seed is registered.
     """
-    differences = np.sort(sample.differences)
-    if differences[0] == differences[-1]:
+    if is_constant(sample):
         return distrust_asymptotics(sample, Interval(sample.estimate, sample.estimate, sample.estimate, None))
+    differences = np.sort(sample.differences)
     lower, at_most_margin = _lower_limit(differences, alpha / 2.0, margin, seed)
     # The upper limit is the lower limit of the swapped arms, so that swapping them mirrors the interval.
     upper = -_lower_limit(-differences[::-1], alpha / 2.0, -margin, seed)[0]

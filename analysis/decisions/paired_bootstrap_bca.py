@@ -15,7 +15,7 @@ from analysis.paired.interval import Interval, Method
 from analysis.paired.lattice_law import MeanLaw
 from analysis.paired.resampling import bootstrap_or_resampled_law
 from analysis.paired.sample import PairedSample
-from analysis.paired.trust import distrust_asymptotics
+from analysis.paired.trust import distrust_asymptotics, is_constant
 
 METHOD = Method(
     title="BCa bootstrap of the mean paired difference",
@@ -24,6 +24,7 @@ METHOD = Method(
     when="an earlier analysis used it and its figures must be comparable; else prefer an exact method",
     scores="bounded",
     source="Efron 1987; Efron and Tibshirani 1993, section 14.3",
+    seed="continuous scores",
 )
 
 
@@ -43,9 +44,9 @@ def interval(sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: i
     Raises:
         AuditError: the differences must be resampled and no seed is registered.
     """
-    differences = np.sort(sample.differences)
-    if differences[0] == differences[-1]:
+    if is_constant(sample):
         return distrust_asymptotics(sample, Interval(sample.estimate, sample.estimate, sample.estimate, None))
+    differences = np.sort(sample.differences)
     below = _Corrected(differences, seed)
     # The upper limit is the lower limit of the swapped arms, so that swapping them mirrors the interval.
     above = _Corrected(-differences[::-1], seed)

@@ -17,6 +17,8 @@ class Method:
         when: when to register it, in one sentence.
         scores: `bounded` (any scores inside the criterion's bounds) or `binary` (right or wrong only).
         source: paper and equation.
+        seed: whether a plan must register `resampling_seed`: `never`, `continuous scores` (needed where the
+            differences lie on no lattice), or `always`.
     """
 
     title: str
@@ -25,6 +27,7 @@ class Method:
     when: str
     scores: Literal["bounded", "binary"]
     source: str
+    seed: Literal["never", "continuous scores", "always"] = "never"
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,11 @@ function `interval(sample, *, alpha, margin, seed)`, and `audit decide --method 
 Every interval is about the population that the items stand for, with checkpoints and decoding as they are. Methods for
 `binary` scores take right/wrong scores only; those for `bounded` scores take any that lie inside the plan's bounds.
 
-| id | guarantee | scores | method | assumption | when to register it | source |
-|---|---|---|---|---|---|---|
+A method whose seed is `always`, or `continuous scores` where the differences lie on no lattice, draws random numbers: the
+plan must register `resampling_seed`, or the decision is refused.
+
+| id | guarantee | scores | seed | method | assumption | when to register it | source |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -27,8 +30,8 @@ def methods_page() -> str:
     """Return the page in Markdown: one row a method, the strongest guarantee first."""
     methods = sorted((load_method(method_id) for method_id in method_ids()), key=_rank)
     rows = [
-        f"| `{method.id}` | {method.info.guarantee} | {method.info.scores} | {method.info.title} "
-        f"| {method.info.assumption} | {method.info.when} | {method.info.source} |"
+        f"| `{method.id}` | {method.info.guarantee} | {method.info.scores} | {method.info.seed} "
+        f"| {method.info.title} | {method.info.assumption} | {method.info.when} | {method.info.source} |"
         for method in methods
     ]
     return _HEAD + "\n".join(rows) + "\n"

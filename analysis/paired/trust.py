@@ -16,6 +16,12 @@ By enumeration at 50 items the bootstrap, Wald and t intervals cover as little a
 """
 
 
+def is_constant(sample: PairedSample) -> bool:
+    """Return whether all differences are equal up to rounding, so that they say nothing about their spread."""
+    low, high = sample.bounds
+    return float(np.ptp(sample.differences)) <= _ROUNDING * (high - low)
+
+
 def distrust_asymptotics(sample: PairedSample, interval: Interval) -> Interval:
     """Return the interval, marked untrusted where an asymptotic method is known to fail on this sample.
 

@@ -27,7 +27,7 @@ MONOTONE = {
     "paired_fay_lumbard",
     "paired_gaffke",
 }
-ALPHAS = st.sampled_from([0.01, 0.05, 0.1])
+ALPHAS = st.sampled_from([1e-4, 0.01, 0.05, 0.1, 0.5])
 SEED = 20260101
 
 
@@ -95,6 +95,25 @@ def test_limits_are_sound_on_right_wrong_scores(method, counts, alpha):
 def test_limits_are_sound_on_bounded_scores(method, differences, alpha):
     sample = PairedSample(differences, (-1.0, 1.0))
     _check_sound(sample, _interval(method, sample, alpha), alpha)
+
+
+@_named(BOUNDED)
+@pytest.mark.parametrize(
+    "differences",
+    [
+        [0.3] * 9 + [0.3 + 1e-15],
+        [1e-300, 0.0, 0.0],
+        [0.0] * 500 + [1e-9],
+        [1.0],
+        [-1.0, -1.0],
+        [0.1 * k for k in range(-3, 4)],
+    ],
+    ids=["equal up to rounding", "denormal", "one tiny", "one item", "all at the bound", "rounded tenths"],
+)
+def test_awkward_scores_are_sound(method, differences):
+    sample = PairedSample(np.array(differences), (-1.0, 1.0))
+    for alpha in (1e-4, 0.05, 0.5):
+        _check_sound(sample, _interval(method, sample, alpha), alpha)
 
 
 @_named(METHODS)
@@ -192,6 +211,23 @@ def test_p_value_is_dual_to_the_lower_limit(method, counts, margin, alpha):
 def test_p_value_can_reject_and_can_fail_to(method):
     found = [_interval(method, sample_from_counts(PairedCounts(50, 120, only, 100))).p_value for only in (5, 110)]
     assert found[0] < 0.05 < found[1]
+
+
+@_named(METHODS)
+def test_seed_is_needed_where_the_method_says_so_and_ignored_elsewhere(method):
+    binary = sample_from_counts(PairedCounts(30, 20, 12, 38))
+    continuous = PairedSample(np.random.default_rng(1).uniform(-1.0, 1.0, 40), (-1.0, 1.0))
+    needed = {"never": (False, False), "continuous scores": (False, True), "always": (True, True)}[method.info.seed]
+    for sample, draws in zip((binary, continuous), needed, strict=True):
+        if sample is continuous and method.info.scores == "binary":
+            continue
+        found = [method.interval(sample, alpha=0.05, seed=seed) for seed in (1, 2)]
+        assert (found[0] != found[1]) == draws
+        if draws:
+            with pytest.raises(AuditError, match="resampling_seed"):
+                method.interval(sample, alpha=0.05)
+        else:
+            assert method.interval(sample, alpha=0.05) == found[0]
 
 
 @_named(BINARY)
