@@ -33,7 +33,8 @@ def interval(sample: PairedSample, *, alpha: float, margin: float = 0.0, seed: i
         seed: not used; the method is deterministic.
 
     Returns:
-        The interval; its p-value is at most `alpha` exactly where `lower` is above `margin`, and never below 2e-5.
+        The interval; its p-value is at most `alpha` exactly where `lower` is above `margin`, and never
+        below twice the nuisance error of 1e-5.
 
     Raises:
         AuditError: the scores are not right or wrong.

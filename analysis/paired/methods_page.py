@@ -18,8 +18,8 @@ function `interval(sample, *, alpha, margin, seed)`, and `audit decide --method 
 Every interval is about the population that the items stand for, with checkpoints and decoding as they are. Methods for
 `binary` scores take right/wrong scores only; those for `bounded` scores take any that lie inside the plan's bounds.
 
-A method whose seed is `always`, or `continuous scores` where the differences lie on no lattice, draws random numbers: the
-plan must register `resampling_seed`, or the decision is refused.
+A method whose seed is `always`, or `continuous scores` where the differences lie on no lattice, draws random numbers:
+the plan must register `resampling_seed`, or the decision is refused.
 
 | id | guarantee | scores | seed | method | assumption | when to register it | source |
 |---|---|---|---|---|---|---|---|
