@@ -38,7 +38,7 @@ def test_finds_limits_in_percent_that_admit_nothing(demo, found):
 
 
 def test_finds_a_pilot_longer_than_the_run(demo, found):
-    (finding,) = found(demo, LINT, {"activation_gate.pilot_steps": 21})
+    (finding,) = found(demo, LINT, {"activation_gate.pilot_steps": 31})
     assert finding.severity == "warn"
 
 
