@@ -71,7 +71,7 @@ def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Se
     """Return the updates table of one step, one row an optimiser step, with the settings as they were sent.
 
     Args:
-        plan: gives the loss and the optimiser.
+        plan: gives the loss.
         arm: whose loss.
         base_model: as the service reported it.
         step: the rollout step, 0-based.
@@ -79,7 +79,7 @@ def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Se
     """
     count = len(updates)
     config = json.dumps(plan.losses[arm.loss].model_dump(), sort_keys=True)
-    sent = plan.optimizer.model_dump(exclude={"name"})
+    sent = ("learning_rate", "beta1", "beta2", "eps", "weight_decay", "grad_clip_norm")
     return {
         "step": [step] * count,
         "update": [update.update for update in updates],
@@ -88,7 +88,7 @@ def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Se
         "loss_config": [config] * count,
         "loss": [update.loss for update in updates],
         "n_loss_tokens": [update.n_loss_tokens for update in updates],
-        **{name: [float(value)] * count for name, value in sent.items()},
+        **{name: [float(update.sent[name]) for update in updates] for name in sent},
         "base_model": [base_model] * count,
         "seconds_forward_backward": [update.seconds_forward_backward for update in updates],
         "seconds_optim": [update.seconds_optim for update in updates],

@@ -31,6 +31,7 @@ class Update:
         current_logprobs: one array a rollout: log pi of its loss tokens in this update's own forward pass.
         loss: the value that was differentiated, summed over loss tokens.
         n_hidden: loss tokens whose gradient the clip or the mask took away.
+        sent: the optimiser settings as they were sent to the service.
         seconds_forward_backward: wall time.
         seconds_optim: wall time.
     """
@@ -40,6 +41,7 @@ class Update:
     current_logprobs: tuple[NDArray[np.float32], ...]
     loss: float
     n_hidden: int
+    sent: Mapping[str, float]
     seconds_forward_backward: float
     seconds_optim: float
 
@@ -99,7 +101,7 @@ def train_batch(
         begun = clock()
         metrics = _forward_backward(backend, policy, data, _capturing(evaluate, captured), where)
         between = clock()
-        _optim_step(backend, policy, optimizer, where)
+        sent = _optim_step(backend, policy, optimizer, where)
         ended = clock()
         done.append(
             Update(
@@ -108,6 +110,7 @@ def train_batch(
                 current_logprobs=_completion_part(captured[-1], [batch.samples[index] for index in rollout_ids]),
                 loss=float(metrics["loss:sum"]),
                 n_hidden=int(metrics["custom/hidden:sum"]),
+                sent=sent,
                 seconds_forward_backward=between - begun,
                 seconds_optim=ended - between,
             )
@@ -162,6 +165,7 @@ def _forward_backward(
     return backend.wait(doing, pending).metrics
 
 
-def _optim_step(backend: Backend, policy: Policy, optimizer: Optimizer, where: str) -> None:
-    doing = f"{where}: optim_step"
-    backend.wait(doing, backend.submit(doing, lambda: policy.client.optim_step(adam_params(optimizer))))
+def _optim_step(backend: Backend, policy: Policy, optimizer: Optimizer, where: str) -> Mapping[str, float]:
+    doing, params = f"{where}: optim_step", adam_params(optimizer)
+    backend.wait(doing, backend.submit(doing, lambda: policy.client.optim_step(params)))
+    return params.model_dump()

@@ -21,8 +21,8 @@ def test_each_loss_token_of_each_update_is_one_row_in_order_zero_advantage_inclu
     samples = (_sample([5, 6]), _sample([7]), _sample([]), _sample([8, 9, 10]))
     batch = RolloutBatch(3, samples, np.array([0, 0, 1, 1]), np.array([0.5, -0.5, 0.0, 0.0]), "v")
     updates = [
-        Update(0, (0, 1), (np.float32([-0.1, -0.2]), np.float32([-0.3])), 1.0, 0, 0.0, 0.0),
-        Update(1, (3,), (np.float32([-0.4, -0.5, -0.6]),), 1.0, 0, 0.0, 0.0),
+        Update(0, (0, 1), (np.float32([-0.1, -0.2]), np.float32([-0.3])), 1.0, 0, {}, 0.0, 0.0),
+        Update(1, (3,), (np.float32([-0.4, -0.5, -0.6]),), 1.0, 0, {}, 0.0, 0.0),
     ]
     columns = token_columns(batch, updates)
     rows = list(
