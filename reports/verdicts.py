@@ -63,9 +63,15 @@ def interval_sentence(report: DecisionReport, criterion: CriterionResult) -> str
             f"limits {shown(criterion.lower)} and {shown(criterion.upper)})."
         )
     return (
-        f"{named}estimated difference {shown(criterion.estimate)} {unit}, {level(report.alpha, criteria)} "
+        f"{named}estimated difference{contrast(criterion)} {shown(criterion.estimate)} {unit}, "
+        f"{level(report.alpha, criteria)} "
         f"[{shown(criterion.lower)}, {shown(criterion.upper)}] {unit} {by}; {position(criterion)}."
     )
+
+
+def contrast(criterion: CriterionResult) -> str:
+    """Return which difference the numbers are, in words that follow "difference"; empty where it is not named."""
+    return f" ({text(criterion.contrast, 200)})" if criterion.contrast else ""
 
 
 def position(criterion: CriterionResult) -> str:

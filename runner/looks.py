@@ -10,12 +10,18 @@ from audits.store.looks import record_look
 from audits.store.reader import Run
 
 
-def record(run: Run, report: DecisionReport) -> DecisionReport:
-    """Record this look in the run and return the report that says whether it could be recorded."""
+def record(run: Run, report: DecisionReport, asked: str | None = None) -> DecisionReport:
+    """Record this look in the run and return the report that says whether it could be recorded.
+
+    Args:
+        run: the run that was looked at.
+        report: what was shown.
+        asked: the method named on the command line, None for the registered one.
+    """
     look = {
         "looked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "method": report.exploratory[0].method if report.exploratory else report.method,
-        "registered": report.registered and not report.exploratory,
+        "method": asked or report.method,
+        "registered": report.registered and asked in (None, report.method),
         "alpha": report.alpha,
         "n_items": report.n_items,
         "verdict": report.verdict,

@@ -46,7 +46,7 @@ def _gate(run: Run) -> CheckReport | None:
     """The gate of the linked pilot where there is one: that is the gate which allowed the run."""
     if run.sealed is None:
         return None
-    pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)
+    pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
     return evaluate_gate(pilot, run.sealed.plan) if pilot is not None else None
 
 

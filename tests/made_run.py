@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from audits.engine.gate import evaluate_gate
+from audits.engine.standing import gate_sha256
 from audits.store.manifest import ArmRecord, Manifest, PilotLink
+from audits.store.reader import open_run
 from audits.store.seal import SealedPlan, seal_text
 from audits.store.writer import RunWriter
 
@@ -180,10 +183,14 @@ def write_run(
 
 
 def linked(pilot: Path, full: Path) -> PilotLink:
-    """Return the link of a full run to its pilot."""
-    manifest = json.loads((pilot / "run.json").read_text(encoding="utf-8"))
+    """Return the link of a full run to its pilot, as it stands now."""
+    run = open_run(pilot)
+    assert run.sealed is not None
+    gate = evaluate_gate(run, run.sealed.plan)
     relative = Path("..") / pilot.relative_to(full.parent)
-    return PilotLink(run_id=manifest["run_id"], path=relative.as_posix(), gate_sha256="0" * 64, status="pass")
+    return PilotLink(
+        run_id=run.manifest.run_id, path=relative.as_posix(), gate_sha256=gate_sha256(gate), status=gate.status
+    )
 
 
 def write_experiment(folder: Path, plan: dict[str, Any] | None = None, **full: Any) -> Path:

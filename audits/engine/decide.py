@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.errors import AuditError
-from analysis.paired.methods import DecisionMethod, load_method
+from analysis.paired.methods import DecisionMethod, load_method, proven_method_for
 from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
 from analysis.plan.model import Criterion, DecisionRule, Plan
@@ -63,20 +63,22 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
     result = _apply(rule, chosen, items)
     verdict, reasons = _standing(run, result, len(items.item_ids))
     asked = load_method(method) if method is not None and method != rule.method else None
+    names = {role: _name(run, condition) for role, condition in items.conditions.items()}
     return DecisionReport(
         run=str(run.path),
         verdict=verdict,
         registered=registered,
         method=chosen.id,
         guarantee=chosen.info.guarantee,
+        assumption=chosen.info.assumption,
         alpha=rule.alpha,
         n_items=len(items.item_ids),
-        baseline=_name(run, items, "baseline"),
-        treatment=_name(run, items, "treatment"),
+        baseline=names.get("baseline", ""),
+        treatment=names.get("treatment", ""),
         unit=rule.unit,
         estimand=rule.estimand,
-        criteria=_criteria(rule, result),
-        exploratory=() if asked is None else (_exploratory(rule, asked, items),),
+        criteria=_criteria(rule, result, names),
+        exploratory=tuple(_exploratory(rule, beside, items, names) for beside in _beside(chosen, asked, result)),
         reasons=reasons,
         plan_sha256=run.sealed.sha256 if run.sealed is not None else None,
     )
@@ -170,7 +172,16 @@ def _standing(run: Run, result: RuleVerdict, n_items: int) -> tuple[str, tuple[s
     return ("inconclusive", absent) if absent else (result.verdict, result.reasons)
 
 
-def _criteria(rule: DecisionRule, result: RuleVerdict) -> tuple[CriterionResult, ...]:
+def _beside(chosen: DecisionMethod, asked: DecisionMethod | None, result: RuleVerdict) -> list[DecisionMethod]:
+    """Return the methods to print beside the chosen one: what was asked for, and a proven one for an asymptotic."""
+    beside = [] if asked is None else [asked]
+    if chosen.info.guarantee == "asymptotic":
+        proven = proven_method_for(result.criteria[0].contrast.sample)
+        beside += [proven] if asked is None or asked.id != proven.id else []
+    return beside
+
+
+def _criteria(rule: DecisionRule, result: RuleVerdict, names: Mapping[str, str]) -> tuple[CriterionResult, ...]:
     return tuple(
         CriterionResult(
             id=criterion.id,
@@ -184,19 +195,29 @@ def _criteria(rule: DecisionRule, result: RuleVerdict) -> tuple[CriterionResult,
             band=criterion.band,
             p_value=found.interval.p_value,
             bounds=found.contrast.sample.bounds,
+            contrast=_contrast(criterion, names),
             counts=found.contrast.sample.counts,
         )
         for criterion, found in zip(rule.criteria, result.criteria, strict=True)
     )
 
 
-def _exploratory(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> Exploratory:
-    return Exploratory(method.id, method.info.guarantee, _criteria(rule, _apply(rule, method, items)))
+def _exploratory(
+    rule: DecisionRule, method: DecisionMethod, items: ItemScores, names: Mapping[str, str]
+) -> Exploratory:
+    return Exploratory(method.id, method.info.guarantee, _criteria(rule, _apply(rule, method, items), names))
 
 
-def _name(run: Run, items: ItemScores, role: str) -> str:
-    condition = items.conditions.get(role)
-    if condition is None:
-        return ""
+def _contrast(criterion: Criterion, names: Mapping[str, str]) -> str:
+    """Return the difference in words; a weight of 1 goes without saying."""
+    parts: list[str] = []
+    for role, weight in sorted(criterion.weights.items(), key=lambda pair: -pair[1]):
+        factor = "" if abs(weight) == 1 else f"{abs(weight):g} times "
+        sign = "" if not parts and weight > 0 else "plus " if weight > 0 else "minus "
+        parts += [f"{sign}{factor}{names[role]}"] if weight else []
+    return " ".join(parts)
+
+
+def _name(run: Run, condition: str) -> str:
     names = [arm.name for arm in run.manifest.arms if arm.arm == condition]
     return names[0] if len(names) == 1 else condition

@@ -8,7 +8,12 @@ from analysis.paired.sample import PairedCounts
 
 @dataclass(frozen=True)
 class CriterionResult:
-    """One criterion: its interval and how the lattice reads it."""
+    """One criterion: its interval and how the lattice reads it.
+
+    Attributes:
+        bounds: smallest and largest possible difference of one item.
+        contrast: the difference in words, "dppo_seed0 minus grpo_seed0".
+    """
 
     id: str
     metric: str
@@ -21,6 +26,7 @@ class CriterionResult:
     band: float | None
     p_value: float | None
     bounds: tuple[float, float]
+    contrast: str
     counts: PairedCounts | None
 
 
@@ -42,6 +48,7 @@ class DecisionReport:
     registered: bool
     method: str
     guarantee: Guarantee
+    assumption: str
     alpha: float
     n_items: int
     baseline: str

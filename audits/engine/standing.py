@@ -1,7 +1,10 @@
 """Whether a run may carry its plan's claim: the seal, the linked pilot's gate, the required preflights."""
 
 import json
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 from analysis.errors import AuditError
@@ -13,18 +16,65 @@ from audits.store.reader import Run, open_run
 from audits.store.seal import SealedPlan, canonical_json, sha256_hex
 
 
+@dataclass(frozen=True)
+class PilotStanding:
+    """What a pilot says about a plan: its gate, and why it does not allow a full run (empty where it does)."""
+
+    gate: CheckReport
+    faults: tuple[str, ...]
+
+
+def judge_pilot(pilot: Run, sealed: SealedPlan) -> PilotStanding:
+    """Recompute a pilot's gate and read its preflights.
+
+    Args:
+        pilot: the pilot's run.
+        sealed: the plan of the full run that it shall allow.
+
+    Raises:
+        AuditError: a file of the pilot is damaged, or a preflight result is no such thing.
+    """
+    gate = evaluate_gate(pilot, sealed.plan)
+    faults = (*_identity(pilot, sealed), *_gate(gate), *_preflights(pilot, sealed))
+    return PilotStanding(gate, faults)
+
+
+def needs_pilot(plan: Plan) -> bool:
+    """Return whether a full run of this plan must name a pilot: for its gate, or for preflights kept there."""
+    return plan.activation_gate.applicable or bool(required_preflights(plan))
+
+
+def required_preflights(plan: Plan) -> tuple[str, ...]:
+    """Return the ids of the preflights that the plan requires."""
+    return tuple(name for name in type(plan.preflights).model_fields if getattr(plan.preflights, name).required)
+
+
+def gate_sha256(gate: CheckReport) -> str:
+    """Return the sha256 of a gate's figures, which links a full run to what its pilot showed.
+
+    Wording is left out, and numbers are rounded to 12 digits, so that another version that measures the same
+    gives the same sum.
+    """
+    figures = [
+        [
+            check.id,
+            check.definition,
+            check.arm,
+            check.status,
+            f"{check.value:.12g}" if isinstance(check.value, float) else check.value,
+        ]
+        for check in gate.checks
+    ]
+    return sha256_hex(canonical_json(figures))
+
+
 def void_reasons(run: Run, sealed: SealedPlan) -> tuple[str, ...]:
     """Return why the plan's claim is void on this full run; empty where nothing speaks against it.
 
     Raises:
         AuditError: a file of the run or of its pilot is damaged.
     """
-    return tuple(_seal(run, sealed)) + tuple(_gate(run, sealed)) + tuple(_preflights(run, sealed))
-
-
-def missing_steps(run: Run, plan: Plan) -> str | None:
-    """Return which planned steps of a full run were not finished, None where all were."""
-    return check_steps(run, plan, plan.rollout.rollout_batches).reason
+    return (*_seal(run, sealed), *_linked_pilot(run, sealed))
 
 
 def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:
@@ -36,7 +86,7 @@ def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:
         n_items: items with a final score in every arm.
     """
     found = []
-    absent = missing_steps(run, plan)
+    absent = check_steps(run, plan, plan.rollout.rollout_batches).reason
     if absent is not None:
         found.append(absent)
     elif run.manifest.status != "complete":
@@ -46,28 +96,24 @@ def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:
     return tuple(f"the run is not finished: {reason}" for reason in found)
 
 
-def linked_pilot(run: Run) -> Run | None:
-    """Open the pilot that a full run names; None where it names none.
+def linked_pilot(run: Run) -> tuple[Run | None, str]:
+    """Return the pilot that a full run names, or None and why there is none.
 
     Raises:
-        AuditError: the pilot's directory is gone or another run's.
+        AuditError: it is there and damaged.
     """
     link = run.manifest.pilot
     if link is None:
-        return None
-    pilot = open_run(run.path / link.path)
+        return None, "no pilot is linked to this run"
+    try:
+        if not (run.path / link.path).is_dir():
+            return None, f"the linked pilot {link.path} is not there"
+    except (OSError, ValueError):
+        return None, f"{link.path!r} is no path of a pilot"
+    pilot = open_run(Path(os.path.normpath(run.path / link.path)))
     if pilot.manifest.run_id != link.run_id:
-        raise AuditError(
-            f"{pilot.path}: is run {pilot.manifest.run_id}, and {run.path} was allowed by pilot {link.run_id}; "
-            "put the right pilot back in its place"
-        )
-    return pilot
-
-
-def gate_sha256(report: CheckReport) -> str:
-    """Return the sha256 of a gate's measured figures, which links a full run to what its pilot showed."""
-    figures = [[check.id, check.arm, check.status, check.value] for check in report.checks]
-    return sha256_hex(canonical_json(figures))
+        return None, f"{link.path} holds run {pilot.manifest.run_id}, not the pilot {link.run_id} that allowed this run"
+    return pilot, ""
 
 
 def _seal(run: Run, sealed: SealedPlan) -> Iterator[str]:
@@ -78,51 +124,47 @@ def _seal(run: Run, sealed: SealedPlan) -> Iterator[str]:
         )
 
 
-def _gate(run: Run, sealed: SealedPlan) -> Iterator[str]:
-    if not sealed.plan.activation_gate.applicable:
+def _linked_pilot(run: Run, sealed: SealedPlan) -> Iterator[str]:
+    if not needs_pilot(sealed.plan):
         return
-    pilot, fault = _found_pilot(run)
-    if pilot is None:
-        yield f"the plan requires a gate, and {fault}"
+    pilot, absence = linked_pilot(run)
+    if pilot is None or run.manifest.pilot is None:
+        what = "a gate" if sealed.plan.activation_gate.applicable else "a preflight"
+        yield f"the plan requires {what}, and {absence}"
         return
-    if pilot.sealed is None or pilot.sealed.sha256 != sealed.sha256:
-        yield f"the linked pilot {pilot.path} ran another plan"
-        return
+    standing = judge_pilot(pilot, sealed)
+    yield from standing.faults
+    if not standing.faults and gate_sha256(standing.gate) != run.manifest.pilot.gate_sha256:
+        yield (
+            f"the gate of {pilot.path} gives other figures now than when it allowed this run: its log changed since. "
+            f"`audit verify {pilot.path}` names the files"
+        )
+
+
+def _identity(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
     if pilot.manifest.kind != "pilot":
-        yield f"the linked run {pilot.path} is not a pilot"
-        return
-    report = evaluate_gate(pilot, sealed.plan)
-    if report.status in {"fail", "inconclusive"}:
-        for check in report.checks:
-            if check.status in {"fail", "inconclusive"}:
-                arm = "" if check.arm is None else f" ({check.arm})"
-                yield f"the pilot's gate is {check.status}: {check.id}{arm}: {check.reason}"
+        yield f"{pilot.path} is a {pilot.manifest.kind} run, not a pilot"
+    if pilot.sealed is None or pilot.sealed.sha256 != sealed.sha256:
+        other = "no plan" if pilot.sealed is None else f"plan {pilot.sealed.sha256[:12]}…"
+        yield f"the pilot {pilot.path} ran {other}, and this is plan {sealed.sha256[:12]}…: it speaks for its own only"
+    if pilot.manifest.status != "complete":
+        yield f"the pilot {pilot.path} is {pilot.manifest.status}, not complete"
 
 
-def _found_pilot(run: Run) -> tuple[Run | None, str]:
-    """Return the linked pilot, or why there is none; one that is there and damaged is an error."""
-    link = run.manifest.pilot
-    if link is None:
-        return None, "no pilot is linked to this run"
-    try:
-        if not (run.path / link.path).is_dir():
-            return None, f"the linked pilot {link.path} is not there"
-    except (OSError, ValueError):
-        return None, f"{link.path!r} is no path of a pilot"
-    pilot = open_run(run.path / link.path)
-    if pilot.manifest.run_id != link.run_id:
-        return None, f"{link.path} holds run {pilot.manifest.run_id}, not the pilot {link.run_id} that allowed this run"
-    return pilot, ""
+def _gate(gate: CheckReport) -> Iterator[str]:
+    for check in gate.checks:
+        if check.status in {"fail", "inconclusive"}:
+            arm = "" if check.arm is None else f" ({check.arm})"
+            measured = "no value" if check.value is None else f"{check.value}"
+            limit = "" if check.limit is None else f", the plan wants {check.limit}"
+            yield f"the pilot's gate is {check.status}: {check.id}{arm}: {measured}{limit}: {check.reason}"
 
 
-def _preflights(run: Run, sealed: SealedPlan) -> Iterator[str]:
-    for name in type(sealed.plan.preflights).model_fields:
-        if not getattr(sealed.plan.preflights, name).required:
-            continue
-        pilot, _ = _found_pilot(run)
-        path = None if pilot is None else pilot.path / "preflight" / f"{name}.json"
-        if path is None or not path.exists():
-            yield f"the plan requires the {name} preflight, and the linked pilot holds no result of it"
+def _preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
+    for name in required_preflights(sealed.plan):
+        path = pilot.path / "preflight" / f"{name}.json"
+        if not path.exists():
+            yield f"the plan requires the {name} preflight, and the pilot {pilot.path} holds no result of it"
             continue
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
@@ -133,5 +175,5 @@ def _preflights(run: Run, sealed: SealedPlan) -> Iterator[str]:
             raise AuditError(f"{path}: not a preflight result ({error!r:.200})") from error
         if plan != sealed.sha256:
             yield f"the {name} preflight in {path} is another plan's"
-        elif status != "pass":
+        elif status not in {"pass", "warn", "waived"}:
             yield f"the {name} preflight is {status}"

@@ -19,6 +19,7 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
         "registered": report.registered,
         "method": report.method,
         "guarantee": report.guarantee,
+        "assumption": report.assumption,
         "alpha": report.alpha,
         "n_items": report.n_items,
         "baseline": report.baseline,
@@ -61,6 +62,7 @@ def _criterion(criterion: CriterionResult) -> dict[str, Any]:
         {
             "id": criterion.id,
             "metric": criterion.metric,
+            "contrast": criterion.contrast,
             "verdict": criterion.verdict,
             "estimate": criterion.estimate,
             "lower": criterion.lower,

@@ -135,6 +135,7 @@ def _facts(report: DecisionReport) -> list[tuple[str, str]]:
         ("items", f"{count(report.n_items)} pairs"),
         ("method", f"{text(report.method, 60)}, alpha {report.alpha:g}"),
         ("guarantee", guarantee(report.guarantee)),
+        ("assumes", text(report.assumption) or "not named"),
         ("registered", "yes" if report.registered else "no"),
         ("plan", text(report.plan_sha256, 80) if report.plan_sha256 else "no sealed plan"),
     ]

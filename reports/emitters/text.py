@@ -14,7 +14,8 @@ def printable(text: str, *, limit: int | None = None) -> str:
     """
     cut = text if limit is None or len(text) <= limit else text[:limit]
     safe = "".join(
-        character if unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} and character not in _BIDI
+        character
+        if unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} and character not in _BIDI
         else character.encode("unicode_escape").decode("ascii")
         for character in cut
     )

@@ -94,6 +94,7 @@ def _facts(run: str, report: DecisionReport) -> tuple[Fact, ...]:
         Fact("Difference", text(report.estimand) or "not named"),
         Fact("Items", f"{count(report.n_items)} paired items"),
         Fact("Method", f"{text(report.method, LABEL_LIMIT)} ({guarantee(report.guarantee)})"),
+        Fact("Assumes", text(report.assumption) or "not named"),
         Fact("Alpha", f"{report.alpha:g}"),
         Fact("Registered", registered),
         Fact("Seal", seal),

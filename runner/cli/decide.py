@@ -46,7 +46,7 @@ def command(
 
     opened = open_run(choose_run(run, kinds=("full", "imported")))
     options = RuleOptions(alpha, margin, floor, band, _weights(weights))
-    report = record(opened, decide(opened, method=method, options=options))
+    report = record(opened, decide(opened, method=method, options=options), asked=method)
     emit_decision(report, format.value, sys.stdout)
     raise typer.Exit(0 if exit_zero else report.exit_code)
 

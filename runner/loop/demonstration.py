@@ -17,7 +17,6 @@ from audits.store.seal import SealedPlan
 from reports.emitters.emit import emit_checks, emit_decision
 from runner.loop.backend import EMBEDDED, Backend, open_backend
 from runner.loop.launch import execute_on, prepare
-from runner.loop.pilots import ALLOWING
 from runner.loop.progress import Progress
 
 MEANINGS = {
@@ -98,7 +97,7 @@ def _pilot_allows(
     say(_heading("2. Activation gate: was the treatment really active?"))
     gate = evaluate_gate(open_run(places.pilot), sealed.plan)
     emit_checks(gate, "table", sys.stdout, command="gate")
-    if gate.status in ALLOWING:
+    if gate.exit_code == 0:
         return True
     say(
         "The gate did not pass on this machine, so the plan forbids the full run: a comparison in which the treatment "

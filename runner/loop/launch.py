@@ -13,12 +13,13 @@ from typing import Any
 
 from analysis.errors import AuditError
 from analysis.plan.model import Plan
+from audits.engine.standing import needs_pilot
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink
 from audits.store.seal import PLAN_NAME, SealedPlan, read_text, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.experiment import Kind, evaluation_split, run_experiment, steps_of
-from runner.loop.pilots import find_pilot, needs_pilot, require_passed_pilot
+from runner.loop.pilots import find_pilot, require_passed_pilot
 from runner.loop.plans import shipped_plans
 from runner.loop.progress import Progress
 from runner.loop.provenance import command_line, git_state, utc_now, versions

@@ -39,6 +39,7 @@ def criterion(**changes: Any) -> CriterionResult:
         "band": 0.008,
         "p_value": 0.0031,
         "bounds": (-1.0, 1.0),
+        "contrast": "dppo_binary_tv minus grpo_clip",
         "counts": PairedCounts(both=702, only_treatment=171, only_baseline=116, neither=330),
     }
     return CriterionResult(**{**values, **changes})
@@ -51,6 +52,7 @@ def decision(**changes: Any) -> DecisionReport:
         "registered": True,
         "method": "paired_hoeffding",
         "guarantee": "proven",
+        "assumption": "items are independent",
         "alpha": 0.05,
         "n_items": 1319,
         "baseline": "grpo_clip",

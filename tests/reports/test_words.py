@@ -223,8 +223,8 @@ def test_exploratory_methods_stand_beneath_the_registered_one(make):
 
 def test_scores_outside_unit_bounds_are_not_called_percentage_points(pages):
     sentences = section(build_report(**pages["inconclusive"]), "verdict").sentences
-    assert "pp" in sentences[0]
-    assert "pp" not in sentences[1]
+    assert " pp" in sentences[0]
+    assert " pp" not in sentences[1]
     assert "alpha 0.05 for 2 criteria" in sentences[0]
 
 

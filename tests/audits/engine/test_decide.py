@@ -96,7 +96,20 @@ def test_an_unknown_method_names_the_nearest(tmp_path):
 
 def test_without_a_plan_the_method_may_be_chosen(tmp_path):
     report = decided(outcomes(tmp_path, right(20), right(0)), method="paired_bootstrap")
-    assert (report.method, report.guarantee, report.exploratory) == ("paired_bootstrap", "asymptotic", ())
+    assert (report.method, report.guarantee) == ("paired_bootstrap", "asymptotic")
+
+
+def test_beside_an_asymptotic_interval_a_proven_one_is_printed(tmp_path):
+    report = decided(outcomes(tmp_path, right(20), right(0)), method="paired_bootstrap")
+    assert [(other.method, other.guarantee) for other in report.exploratory] == [
+        ("paired_exact_unconditional", "proven")
+    ]
+    assert decided(outcomes(tmp_path / "again", right(20), right(0))).exploratory == ()
+
+
+def test_the_contrast_is_named_in_words(tmp_path):
+    report = decided(outcomes(tmp_path, right(20), right(0)))
+    assert report.criteria[0].contrast == "treatment minus baseline"
 
 
 def test_swapping_the_arms_mirrors_the_interval(tmp_path):
@@ -257,7 +270,7 @@ def test_a_plan_that_changed_after_sealing_makes_the_claim_void(tmp_path):
     run = write_experiment(tmp_path)
     change_json(run / "plan.json", decision_rule__alpha=0.1)
     report = void(run, "changed after it was sealed")
-    assert any("ran another plan" in reason for reason in report.reasons)
+    assert any("speaks for its own only" in reason for reason in report.reasons)
 
 
 def test_white_space_in_the_plan_is_no_change(tmp_path):
@@ -286,6 +299,18 @@ def test_a_pilot_s_path_that_leads_nowhere_makes_the_claim_void(tmp_path, path):
     void(run, "pilot")
 
 
+def test_a_pilot_whose_log_changed_since_makes_the_claim_void(tmp_path):
+    run = write_experiment(tmp_path)
+    link = json.loads((run / "run.json").read_text())["pilot"]
+    assert decided(run).verdict == "validated"
+    rows = [(0, -0.5, -0.501, 1.0), (1, -0.5, -0.2, 1.0), *[(1, -0.5, -0.4, 1.0)] * 8]
+    other = write_run(tmp_path / "again", tokens_of=lambda arm, seed, step: tokens(rows, step))
+    shutil.rmtree(tmp_path / "pilot")
+    other.rename(tmp_path / "pilot")
+    change_json(tmp_path / "pilot" / "run.json", run_id=link["run_id"])
+    void(run, "its log changed since")
+
+
 def test_another_pilot_in_its_place_makes_the_claim_void(tmp_path):
     run = write_experiment(tmp_path)
     change_json(tmp_path / "pilot" / "run.json", run_id="someone-else")
@@ -298,13 +323,13 @@ def test_a_pilot_of_another_plan_makes_the_claim_void(tmp_path):
         tmp_path / "full", kind="full", pilot=linked(pilot, tmp_path / "full"),
         scores={"grpo": right(0), "dppo": right(20)},
     )  # fmt: skip
-    void(run, "ran another plan")
+    void(run, "speaks for its own only")
 
 
 def test_a_full_run_is_no_pilot(tmp_path):
     run = write_experiment(tmp_path)
     change_json(tmp_path / "pilot" / "run.json", kind="full")
-    void(run, "is not a pilot")
+    void(run, "is a full run, not a pilot")
 
 
 def test_a_pilot_whose_gate_failed_makes_the_claim_void_with_the_reason(tmp_path):
@@ -316,7 +341,7 @@ def test_a_pilot_whose_gate_failed_makes_the_claim_void_with_the_reason(tmp_path
         tmp_path / "full", kind="full", pilot=linked(pilot, tmp_path / "full"),
         scores={"grpo": right(0), "dppo": right(20)},
     )  # fmt: skip
-    void(run, "dppo_masked_token_fraction (dppo): the rule cannot fire")
+    void(run, "dppo_masked_token_fraction (dppo): no value, the plan wants [0.001, 0.3]: the rule cannot fire")
 
 
 def test_an_unfinished_pilot_makes_the_claim_void(tmp_path):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from analysis.errors import AuditError, Refused
+from audits.engine import standing
 from audits.engine.check import Check, CheckReport
 from audits.store.manifest import ArmRecord, Manifest
 from audits.store.writer import RunWriter
@@ -24,7 +25,7 @@ def _pilot(folder, sealed, *, kind="pilot", status="complete", started_at="2026-
 def _gate(monkeypatch, status):
     check = Check("dppo_masked_token_fraction", status, 0.0002, None, "share", "d", "dppo", 10, reason="too few")
     report = CheckReport("pilot", status, (check,))
-    monkeypatch.setattr(pilots, "evaluate_gate", lambda run, plan: report)
+    monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan: report)
 
 
 def test_the_newest_pilot_of_this_plan_is_taken(make_plan, tmp_path):
@@ -48,7 +49,7 @@ def test_without_a_pilot_a_full_run_is_refused(make_plan, tmp_path, progress):
 def test_a_gate_that_did_not_pass_names_its_check(make_plan, tmp_path, monkeypatch, status):
     sealed = make_plan()
     _gate(monkeypatch, status)
-    with pytest.raises(Refused, match=rf"dppo_masked_token_fraction: {status}: 0.0002.*too few"):
+    with pytest.raises(Refused, match=rf"{status}: dppo_masked_token_fraction \(dppo\): 0.0002.*too few"):
         pilots.require_passed_pilot(sealed, _pilot(tmp_path / "pilot", sealed))
 
 
@@ -67,7 +68,7 @@ def test_a_passed_gate_is_linked_with_its_hash(make_plan, tmp_path, monkeypatch,
 def test_a_pilot_speaks_for_its_own_plan_only_and_only_when_complete(make_plan, tmp_path, monkeypatch):
     sealed = make_plan()
     _gate(monkeypatch, "pass")
-    with pytest.raises(Refused, match="its own plan only"):
+    with pytest.raises(Refused, match="speaks for its own only"):
         pilots.require_passed_pilot(sealed, _pilot(tmp_path / "other", make_plan(title="another")))
     with pytest.raises(Refused, match="interrupted, not complete"):
         pilots.require_passed_pilot(sealed, _pilot(tmp_path / "cut", sealed, status="interrupted"))
@@ -83,15 +84,18 @@ def test_a_required_preflight_must_be_there_and_pass(make_plan, tmp_path, monkey
         pilots.require_passed_pilot(sealed, pilot)
     result = pilot / "preflight" / "restoration.json"
     result.parent.mkdir()
-    for status, allowed in (("fail", False), ("unresolved", False), ("pass", True)):
-        result.write_text(json.dumps({"status": status}), encoding="utf-8")
+    for status, allowed in (("fail", False), ("inconclusive", False), ("pass", True)):
+        result.write_text(json.dumps({"status": status, "plan_sha256": sealed.sha256}), encoding="utf-8")
         if allowed:
             assert pilots.require_passed_pilot(sealed, pilot).run_id == "pilot"
         else:
-            with pytest.raises(Refused, match=f"is {status}, not pass"):
+            with pytest.raises(Refused, match=f"the restoration preflight is {status}"):
                 pilots.require_passed_pilot(sealed, pilot)
+    result.write_text(json.dumps({"status": "pass", "plan_sha256": "0" * 64}), encoding="utf-8")
+    with pytest.raises(Refused, match="another plan's"):
+        pilots.require_passed_pilot(sealed, pilot)
     result.write_text("{", encoding="utf-8")
-    with pytest.raises(AuditError, match="not readable as JSON"):
+    with pytest.raises(AuditError, match="not a preflight result"):
         pilots.require_passed_pilot(sealed, pilot)
 
 
