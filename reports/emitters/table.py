@@ -118,12 +118,9 @@ def _body(run: str, check: Check) -> "RenderableType":
         Text.assemble((check_name(check), "bold"), f"  {value_text(check)}, limit {limit_text(check)}"),
         Text(f"{counted_text(check)}, {count(check.rows_examined)} rows read · {text(check.definition, 200)}", "dim"),
     ]
-    if check.status not in {"pass", "not_applicable"}:
-        lines += [Text(remark) for remark in remarks(check)]
-        again = sql_command(run, check)
-        lines += [Text(printable(line), "dim") for line in again.split("\n")] if again else []
-    elif check.reason:
-        lines.append(Text(text(check.reason)))
+    lines += [Text(remark) for remark in remarks(check)]
+    again = sql_command(run, check) if check.status not in {"pass", "not_applicable"} else None
+    lines += [Text(printable(line), "dim") for line in again.split("\n")] if again else []
     return Group(*lines)
 
 
