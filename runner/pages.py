@@ -84,6 +84,6 @@ def _plan_summary(plan: Plan) -> Mapping[str, str]:
         f"LoRA rank {plan.lora_rank}",
         "optimiser": f"AdamW, learning rate {optimizer.learning_rate:g}, beta {optimizer.beta1:g} and "
         f"{optimizer.beta2:g}, eps {optimizer.eps:g}, weight decay {optimizer.weight_decay:g}",
-        "decoding": "greedy" if temperature == 0 else f"temperature {temperature:g}",
+        "decoding": "greedy decoding" if temperature == 0 else f"sampling at temperature {temperature:g}",
         "primary endpoint": plan.primary_endpoint,
     }
