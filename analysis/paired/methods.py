@@ -1,15 +1,24 @@
-"""Every decision method, found by its file: `analysis/decisions/<id>.py`."""
+"""Every decision method, found by its file: `<id>.py` in the folder of the unit that it generalises over."""
 
 import difflib
 import importlib
 import pkgutil
 from dataclasses import dataclass
-from typing import Protocol
+from types import ModuleType
+from typing import Literal, Protocol
 
 import analysis.decisions
+import analysis.seed_decisions
 from analysis.errors import AuditError
 from analysis.paired.interval import Interval, Method
 from analysis.paired.sample import PairedSample
+
+Unit = Literal["fixed_checkpoint_items", "training_seeds"]
+
+_FOLDERS: dict[Unit, ModuleType] = {
+    "fixed_checkpoint_items": analysis.decisions,
+    "training_seeds": analysis.seed_decisions,
+}
 
 
 class IntervalFunction(Protocol):
@@ -21,16 +30,17 @@ class IntervalFunction(Protocol):
 
 @dataclass(frozen=True)
 class DecisionMethod:
-    """A decision method: its id, what it promises, and its interval."""
+    """A decision method: its id, what it promises, its interval, and the unit that it generalises over."""
 
     id: str
     info: Method
     interval: IntervalFunction
+    unit: Unit = "fixed_checkpoint_items"
 
 
-def method_ids() -> tuple[str, ...]:
-    """Return the ids of all decision methods, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(analysis.decisions.__path__)))
+def method_ids(unit: Unit = "fixed_checkpoint_items") -> tuple[str, ...]:
+    """Return the ids of all decision methods for a unit, sorted."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(_FOLDERS[unit].__path__)))
 
 
 def proven_method_for(sample: PairedSample) -> DecisionMethod:
@@ -40,8 +50,11 @@ def proven_method_for(sample: PairedSample) -> DecisionMethod:
         sample: the paired differences.
 
     Returns:
-        The exact unconditional interval for right/wrong scores, else Hoeffding's, which needs no seed.
+        For training seeds Hoeffding's on their means; for fixed checkpoints the exact unconditional interval for
+        right/wrong scores, else Hoeffding's. None of them needs a seed.
     """
+    if sample.by_seed is not None:
+        return load_method("seed_level_hoeffding")
     return load_method("paired_hoeffding" if sample.counts is None else "paired_exact_unconditional")
 
 
@@ -51,10 +64,11 @@ def load_method(method_id: str) -> DecisionMethod:
     Raises:
         AuditError: there is no such method; the message names the nearest one.
     """
-    known = method_ids()
-    if method_id not in known:
-        near = difflib.get_close_matches(method_id, known, n=1)
-        hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(known)}"
-        raise AuditError(f'there is no decision method "{method_id}"{hint}')
-    module = importlib.import_module(f"analysis.decisions.{method_id}")
-    return DecisionMethod(method_id, module.METHOD, module.interval)
+    for unit, folder in _FOLDERS.items():
+        if method_id in method_ids(unit):
+            module = importlib.import_module(f"{folder.__name__}.{method_id}")
+            return DecisionMethod(method_id, module.METHOD, module.interval, unit)
+    known = [known_id for unit in _FOLDERS for known_id in method_ids(unit)]
+    near = difflib.get_close_matches(method_id, known, n=1)
+    hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(known)}"
+    raise AuditError(f'there is no decision method "{method_id}"{hint}')

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import AuditError
+from analysis.seeds.sample import SeedScores
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,14 @@ class PairedSample:
         differences: shape (n,), finite, one number an item (treatment minus baseline for the usual weights).
         bounds: smallest and largest value that a difference can take.
         counts: the 2 x 2 table where both scores are 0 or 1 and the weights are -1 and 1, else None.
+        by_seed: the same scores before their mean over training seeds, where the claim is about the training; None
+            where it is about fixed checkpoints.
     """
 
     differences: NDArray[np.float64]
     bounds: tuple[float, float]
     counts: PairedCounts | None = None
+    by_seed: SeedScores | None = None
 
     def __post_init__(self) -> None:
         if self.differences.ndim != 1 or self.differences.size == 0:
@@ -56,6 +60,8 @@ class PairedSample:
             )
         if self.counts is not None and self.counts.n_items != self.differences.size:
             raise ValueError("the counts do not add up to the number of differences")
+        if self.by_seed is not None and self.by_seed.treatment.shape[1] != self.differences.size:
+            raise ValueError("the scores by seed are not those of the differences")
 
     @property
     def n_items(self) -> int:
@@ -124,3 +130,16 @@ def sample_from_counts(counts: PairedCounts) -> PairedSample:
     differences[: counts.only_treatment] = 1.0
     differences[counts.only_treatment : counts.discordant] = -1.0
     return PairedSample(differences, (-1.0, 1.0), counts)
+
+
+def sample_from_seeds(scores: SeedScores, bounds: tuple[float, float]) -> PairedSample:
+    """Return the sample of the items' differences between the sides' means over training seeds.
+
+    Args:
+        scores: scores of the same items by seed.
+        bounds: smallest and largest value that a difference can take.
+
+    Raises:
+        AuditError: a difference lies outside the bounds.
+    """
+    return PairedSample(scores.item_differences, bounds, by_seed=scores)

@@ -1,0 +1,1 @@
+"""Inference on training runs: the seed is the unit, not the item."""
