@@ -1,0 +1,1 @@
+"""Inference that stays valid however often somebody looks at the data."""
