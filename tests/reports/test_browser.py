@@ -41,8 +41,9 @@ CONTRAST = """
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """One browser for this file; playwright's event loop would be in the way of other files' asyncio."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
     if path is None:
         pytest.skip("no chromium on PATH")
