@@ -117,8 +117,10 @@ def speaks_of(report: DecisionReport, decoding: str | None) -> str:
             "the algorithm in general, other training seeds, other models, other tasks or another way of decoding."
         )
     if report.unit == "training_seeds":
+        seeds = "an unknown number of seeds" if report.n_seeds is None else f"{count(report.n_seeds)} seeds"
         return (
-            "This speaks of training runs that differ in their seed only. It says nothing about other models, "
+            f"This speaks of training runs that differ in their seed only, from {seeds} an arm, scored on {items}; "
+            "what the method assumes says whether it speaks of other items too. It says nothing about other models, "
             "other data or other settings of the algorithm."
         )
     return f"The unit of inference is {text(report.unit, LABEL_LIMIT)!r}; it says nothing beyond that unit."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.errors import AuditError
-from analysis.paired.methods import DecisionMethod, load_method, proven_method_for
+from analysis.paired.methods import DecisionMethod, Unit, load_method, method_ids, proven_method_for
 from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
 from analysis.plan.model import Criterion, DecisionRule, Plan
@@ -16,6 +16,11 @@ from audits.store.reader import Run
 
 DEFAULT_METHOD = "paired_hoeffding"
 DEFAULT_ALPHA = 0.05
+
+_DEFAULT_ESTIMANDS: dict[Unit, str] = {
+    "fixed_checkpoint_items": "mean difference in score on items like these, for the two sets of outcomes as they are",
+    "training_seeds": "mean difference in score over training seeds like these",
+}
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,16 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         )
     registered = run.sealed is not None and run.manifest.kind == "full"
     rule = run.sealed.plan.decision_rule if run.sealed is not None else _default_rule(method, options)
+    chosen = load_method(rule.method)
+    asked = load_method(method) if method is not None and method != rule.method else None
+    for loaded in (chosen, asked):
+        _refuse_other_unit(rule, loaded)
     if run.sealed is not None:
         _refuse_other_metrics(run, run.sealed.plan)
     roles = list(dict.fromkeys(role for criterion in rule.criteria for role in criterion.weights))
     items = load_item_scores(run, roles, rule.seeds if run.sealed is not None else None)
-    chosen = load_method(rule.method)
     result = _apply(rule, chosen, items)
     verdict, reasons = _standing(run, result, len(items.item_ids))
-    asked = load_method(method) if method is not None and method != rule.method else None
     names = {role: _name(run, condition) for role, condition in items.conditions.items()}
     return DecisionReport(
         run=str(run.path),
@@ -73,6 +80,7 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         assumption=chosen.info.assumption,
         alpha=rule.alpha,
         n_items=len(items.item_ids),
+        n_seeds=_n_seeds(result),
         baseline=names.get("baseline", ""),
         treatment=names.get("treatment", ""),
         unit=rule.unit,
@@ -82,6 +90,28 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         reasons=reasons,
         plan_sha256=run.sealed.sha256 if run.sealed is not None else None,
     )
+
+
+def _refuse_other_unit(rule: DecisionRule, method: DecisionMethod | None) -> None:
+    """Refuse a method that generalises over another unit than the rule's claim."""
+    if method is None or method.unit == rule.unit:
+        return
+    fitting = ", ".join(method_ids(rule.unit))
+    if rule.unit == "training_seeds":
+        raise AuditError(
+            "the rule claims something about the training (unit training_seeds), and that needs a seed-level method: "
+            f"{method.id} speaks of fixed checkpoints only, whatever another seed would give. Use one of: {fitting}"
+        )
+    raise AuditError(
+        f"the rule speaks of fixed checkpoints (unit fixed_checkpoint_items), and {method.id} of training seeds: its "
+        f"interval would answer another question. Register unit training_seeds, or use one of: {fitting}"
+    )
+
+
+def _n_seeds(result: RuleVerdict) -> int | None:
+    """Return the training seeds an arm, of the arm that has fewest; None where seeds are not the unit."""
+    seeds = [found.contrast.sample.by_seed for found in result.criteria]
+    return min((scores.n_seeds for scores in seeds if scores is not None), default=None)
 
 
 def _refuse_other_metrics(run: Run, plan: Plan) -> None:
@@ -119,11 +149,12 @@ def _default_rule(method: str | None, options: RuleOptions) -> DecisionRule:
     weights = dict(options.weights or {"treatment": 1.0, "baseline": -1.0})
     if abs(sum(weights.values())) > 1e-12 or not any(weights.values()):
         raise AuditError("--weights: the weights of a contrast sum to 0 and are not all 0")
+    chosen = load_method(method or DEFAULT_METHOD)
     return DecisionRule(
-        method=method or DEFAULT_METHOD,
+        method=chosen.id,
         alpha=options.alpha or DEFAULT_ALPHA,
-        unit="fixed_checkpoint_items",
-        estimand="mean difference in score on items like these, for the two sets of outcomes as they are",
+        unit=chosen.unit,
+        estimand=_DEFAULT_ESTIMANDS[chosen.unit],
         seeds=[0],
         criteria=[
             Criterion(
@@ -140,15 +171,11 @@ def _default_rule(method: str | None, options: RuleOptions) -> DecisionRule:
 
 
 def _apply(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> RuleVerdict:
-    if rule.unit != "fixed_checkpoint_items":
-        raise AuditError(
-            f"the plan claims something about the algorithm (unit {rule.unit}): that needs a seed-level method, "
-            f"and {method.id} speaks of fixed checkpoints only"
-        )
+    by_seed = rule.unit == "training_seeds"
     contrasts = [
         Contrast(
             id=criterion.id,
-            sample=contrast_sample(items, criterion.weights, criterion.bounds),
+            sample=contrast_sample(items, criterion.weights, criterion.bounds, by_seed=by_seed),
             margin=criterion.margin,
             floor=criterion.floor,
             band=criterion.band,

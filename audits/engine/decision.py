@@ -13,6 +13,8 @@ class CriterionResult:
     Attributes:
         bounds: smallest and largest possible difference of one item.
         contrast: the difference in words, "dppo_seed0 minus grpo_seed0".
+        counts: the 2 x 2 table of right/wrong scores, where one arm is taken from another; its "treatment" is the
+            first arm of the contrast and its "baseline" the second.
     """
 
     id: str
@@ -41,7 +43,13 @@ class Exploratory:
 
 @dataclass(frozen=True)
 class DecisionReport:
-    """What `audit decide` prints. `verdict` is the registered method's, whatever else was asked for."""
+    """What `audit decide` prints. `verdict` is the registered method's, whatever else was asked for.
+
+    Attributes:
+        n_items: paired items; several samples of one item are one item.
+        n_seeds: training seeds an arm where they are the unit (of the arm that has fewest), else None.
+        unit: what the claim generalises over: `fixed_checkpoint_items` or `training_seeds`.
+    """
 
     run: str
     verdict: str
@@ -60,6 +68,7 @@ class DecisionReport:
     reasons: tuple[str, ...] = ()
     plan_sha256: str | None = None
     recorded_look: bool = False
+    n_seeds: int | None = None
 
     @property
     def exit_code(self) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import AuditError
-from analysis.paired.sample import PairedSample, sample_from_scores
+from analysis.paired.sample import PairedSample, sample_from_scores, sample_from_seeds
+from analysis.seeds.sample import SeedScores
 from audits.engine.audit import Findings, run_audit
 from audits.store.reader import Run, connect
 
@@ -24,13 +25,20 @@ class ItemScores:
 
     Attributes:
         item_ids: shape (n,), sorted.
-        scores: by role, shape (n,); the mean over the role's seeds and samples.
+        seed_scores: by role, shape (S, n), one row a training seed; the mean over the seed's samples of the item.
+        seeds: by role, the training seeds of the rows, ascending.
         conditions: by role, the arm's folder name.
     """
 
     item_ids: tuple[str, ...]
-    scores: Mapping[str, NDArray[np.float64]]
+    seed_scores: Mapping[str, NDArray[np.float64]]
+    seeds: Mapping[str, tuple[int, ...]]
     conditions: Mapping[str, str]
+
+    @property
+    def scores(self) -> dict[str, NDArray[np.float64]]:
+        """By role, shape (n,): the mean over the role's seeds and samples."""
+        return {role: scores.mean(axis=0) for role, scores in self.seed_scores.items()}
 
 
 def load_item_scores(run: Run, roles: Sequence[str], seeds: Sequence[int] | None) -> ItemScores:
@@ -56,24 +64,35 @@ def load_item_scores(run: Run, roles: Sequence[str], seeds: Sequence[int] | None
             raise AuditError(_broken_pairing(run, findings))
         _refuse_absent_seeds(connection, run, conditions, seeds)
         rows = _item_means(connection, list(conditions.values()), seeds)
-    by_arm: dict[str, dict[str, float]] = {}
-    for arm, item_id, score in rows:
-        by_arm.setdefault(arm, {})[item_id] = score
-    item_ids = tuple(sorted(by_arm[next(iter(conditions.values()))]))
-    scores = {role: np.array([by_arm[arm][item] for item in item_ids]) for role, arm in conditions.items()}
-    return ItemScores(item_ids, scores, conditions)
+    by_arm: dict[str, dict[int, dict[str, float]]] = {}
+    for arm, seed, item_id, score in rows:
+        by_arm.setdefault(arm, {}).setdefault(seed, {})[item_id] = score
+    # The pairing holds, so that any seed of any arm names the items.
+    item_ids = tuple(sorted(next(iter(by_arm[next(iter(conditions.values()))].values()))))
+    return ItemScores(
+        item_ids=item_ids,
+        seed_scores={
+            role: np.array([[by_arm[arm][seed][item] for item in item_ids] for seed in sorted(by_arm[arm])])
+            for role, arm in conditions.items()
+        },
+        seeds={role: tuple(sorted(by_arm[arm])) for role, arm in conditions.items()},
+        conditions=conditions,
+    )
 
 
-def contrast_sample(items: ItemScores, weights: Mapping[str, float], score_bounds: tuple[float, float]) -> PairedSample:
+def contrast_sample(
+    items: ItemScores, weights: Mapping[str, float], score_bounds: tuple[float, float], *, by_seed: bool = False
+) -> PairedSample:
     """Return the weighted difference of each item.
 
     Args:
         items: the scores.
         weights: weight of each role; {"treatment": 1, "baseline": -1} is the usual difference.
         score_bounds: smallest and largest possible score of one item.
+        by_seed: keep the scores of each training seed, for a claim about the training.
 
     Raises:
-        AuditError: a score lies outside the bounds.
+        AuditError: a score lies outside the bounds; with `by_seed`, too few seeds or arms that cannot be added.
     """
     low, high = score_bounds
     for role, scores in items.scores.items():
@@ -85,11 +104,35 @@ def contrast_sample(items: ItemScores, weights: Mapping[str, float], score_bound
                 f"[{low:g}, {high:g}] ({outside.size} items do)"
             )
     used = {role: weight for role, weight in weights.items() if weight}
-    if used == {"treatment": 1.0, "baseline": -1.0}:
-        return sample_from_scores(items.scores["treatment"], items.scores["baseline"], score_bounds)
-    differences = np.sum([weight * items.scores[role] for role, weight in used.items()], axis=0)
     ends = [(weight * low, weight * high) for weight in used.values()]
-    return PairedSample(differences, (sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)))
+    bounds = (sum(min(pair) for pair in ends), sum(max(pair) for pair in ends))
+    if by_seed:
+        return sample_from_seeds(_seed_scores(items, used), bounds)
+    plus, minus = ([role for role, weight in used.items() if weight == sign] for sign in (1.0, -1.0))
+    # A table of counts calls its sides treatment and baseline: no contrast may put them the other way round.
+    if len(used) == len(plus) + len(minus) == 2 and "baseline" not in plus and "treatment" not in minus:
+        return sample_from_scores(items.scores[plus[0]], items.scores[minus[0]], score_bounds)
+    return PairedSample(_weighted(items.scores, used), bounds)
+
+
+def _weighted(scores: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.asarray(np.sum([weight * scores[role] for role, weight in weights.items()], axis=0), dtype=np.float64)
+
+
+def _seed_scores(items: ItemScores, weights: Mapping[str, float]) -> SeedScores:
+    """Return the two sides of a contrast by seed: arms of one side are added seed by seed."""
+    sides = []
+    for sign in (1.0, -1.0):
+        side = {role: abs(weight) for role, weight in weights.items() if weight * sign > 0.0}
+        seeds = {items.seeds[role] for role in side}
+        if len(seeds) > 1:
+            raise AuditError(
+                f"the arms {', '.join(sorted(items.conditions[role] for role in side))} are added in the contrast and "
+                "have different training seeds: evaluate the same seeds in each"
+            )
+        sides.append((_weighted(items.seed_scores, side), seeds))
+    (treatment, seeds_treatment), (baseline, seeds_baseline) = sides
+    return SeedScores(treatment, baseline, paired=seeds_treatment == seeds_baseline)
 
 
 def _conditions(run: Run, roles: Sequence[str]) -> dict[str, str]:
@@ -122,11 +165,13 @@ def _refuse_absent_seeds(
 
 def _item_means(
     connection: "duckdb.DuckDBPyConnection", arms: list[str], seeds: Sequence[int] | None
-) -> list[tuple[str, str, float]]:
+) -> list[tuple[str, int, str, float]]:
+    """Return arm, seed, item and the mean over the item's samples: samples of one item are not more items."""
     chosen = "" if seeds is None else "AND list_contains($seeds, seed)"
     parameters = {"arms": arms} | ({} if seeds is None else {"seeds": list(seeds)})
     query = (
-        f"SELECT arm, item_id, avg(score) FROM final_item_scores WHERE list_contains($arms, arm) {chosen} GROUP BY ALL"
+        f"SELECT arm, seed, item_id, avg(score) FROM final_item_scores "
+        f"WHERE list_contains($arms, arm) {chosen} GROUP BY ALL"
     )
     return connection.execute(query, parameters).fetchall()
 

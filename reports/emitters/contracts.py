@@ -13,7 +13,7 @@ from audits.engine.decision import CriterionResult, DecisionReport
 
 def decision_object(report: DecisionReport) -> dict[str, Any]:
     """Return what `audit decide --format json` prints, for `reports.emitters.json.dumps`."""
-    return {
+    body = {
         "run": report.run,
         "verdict": report.verdict,
         "registered": report.registered,
@@ -22,6 +22,7 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
         "assumption": report.assumption,
         "alpha": report.alpha,
         "n_items": report.n_items,
+        "n_seeds": report.n_seeds,
         "baseline": report.baseline,
         "treatment": report.treatment,
         "unit": report.unit,
@@ -39,6 +40,8 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
         ],
         "reasons": list(report.reasons),
     }
+    absent = {"n_seeds": "training seeds are not the unit of this rule", "plan_sha256": "no plan is sealed in this run"}
+    return _with_reasons(body, absent)
 
 
 def checks_object(report: CheckReport) -> dict[str, Any]:
@@ -55,7 +58,7 @@ def _criterion(criterion: CriterionResult) -> dict[str, Any]:
     absent = {
         "band": "no tie band is set",
         "p_value": "the method gives no p-value",
-        "counts": "the scores are not only right or wrong",
+        "counts": "the items' scores are not only right or wrong: other scores, or means over samples or seeds",
     }
     counts = criterion.counts
     return _with_reasons(

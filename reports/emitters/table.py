@@ -130,6 +130,7 @@ def _facts(report: DecisionReport) -> list[tuple[str, str]]:
         ("compared", f"{treatment} against {baseline}"),
         ("difference", text(report.estimand) or "not named"),
         ("items", f"{count(report.n_items)} pairs"),
+        *([] if report.n_seeds is None else [("seeds", f"{count(report.n_seeds)} training seeds an arm")]),
         ("method", f"{text(report.method, 60)}, alpha {report.alpha:g}"),
         ("guarantee", guarantee(report.guarantee)),
         ("assumes", text(report.assumption) or "not named"),

@@ -93,6 +93,7 @@ def _facts(run: str, report: DecisionReport) -> tuple[Fact, ...]:
         Fact("Baseline", text(report.baseline) or "not named"),
         Fact("Difference", text(report.estimand) or "not named"),
         Fact("Items", f"{count(report.n_items)} paired items"),
+        *(() if report.n_seeds is None else (Fact("Seeds", f"{count(report.n_seeds)} training seeds an arm"),)),
         Fact("Method", f"{text(report.method, LABEL_LIMIT)} ({guarantee(report.guarantee)})"),
         Fact("Assumes", text(report.assumption) or "not named"),
         Fact("Alpha", f"{report.alpha:g}"),

@@ -137,7 +137,7 @@ def coverage(method, drawn, repetitions, alpha=0.1, **model):
     return covered / repetitions
 
 
-@pytest.mark.parametrize("repetitions", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repetitions", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n_seeds", [3, 5, 10])
 @pytest.mark.parametrize("seed_sd", [0.0, 0.2])
 def test_coverage_over_training_seeds(method, drawn, n_seeds, seed_sd, repetitions):

@@ -70,7 +70,7 @@ def covered(method, drawn, repetitions, **model):
     return np.mean([interval.lower <= 0.0 <= interval.upper for interval in found])
 
 
-@pytest.mark.parametrize("repetitions", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repetitions", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n_seeds", [3, 5, 10])
 @pytest.mark.parametrize(("seed_sd", "item_sd"), [(0.0, 0.4), (0.05, 0.4), (0.2, 0.1)])
 def test_coverage_over_seeds_and_items(drawn, n_seeds, seed_sd, item_sd, repetitions):
