@@ -4,13 +4,9 @@ The tables are touched by the event loop's thread alone. Work is a closure over 
 on the worker thread; a request is checked before it is queued, so that a fault is answered at once.
 """
 
-import json
 import logging
-import threading
 import uuid
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +15,8 @@ from runner.service.base_models import BaseModel
 from runner.service.checkpoints import CheckpointStore, Description, checkpoint_path, taken
 from runner.service.faults import UserFault, unknown
 from runner.service.futures import FutureTable, Payload
-from runner.service.lora import Adapter, LoraSpec
-from runner.service.queue import WorkQueue
+from runner.service.holdings import Run, Sampler
+from runner.service.promises import Promise, Promises, json_payload
 from runner.service.requests import (
     CreateModel,
     CreateSamplingSession,
@@ -36,38 +32,7 @@ from runner.service.wire import PROTOBUF, ForwardBackward, encode_forward_backwa
 MAX_SNAPSHOTS = 16
 """Unnamed sampler weights kept in memory for each training run; the oldest go first."""
 
-Promise = dict[str, Any]
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Run:
-    """A training run as clients know it; the worker fills `state` when it creates or loads it."""
-
-    model_id: str
-    session_id: str
-    base: BaseModel
-    base_name: str
-    spec: LoraSpec
-    state: TrainingRun | None = None
-    snapshots: deque[str] = field(default_factory=deque)
-
-    def ready(self) -> TrainingRun:
-        if self.state is None:
-            raise UserFault(f"training run {self.model_id} could not be created")
-        return self.state
-
-
-@dataclass
-class _Sampler:
-    """A sampling session; the worker fills the adapter, which stays None for a base model."""
-
-    base: BaseModel
-    base_name: str
-    spec: LoraSpec | None
-    model_path: str | None = None
-    adapter: Adapter | None = None
-    failure: str | None = None
 
 
 class Engine:
@@ -77,11 +42,10 @@ class Engine:
         self.futures = FutureTable()
         self._bases = dict(bases)
         self._store = CheckpointStore(state_dir)
-        self._queue = WorkQueue()
-        self._stopping = False
+        self._promises = Promises(self.futures)
         self._sessions: set[str] = set()
-        self._runs: dict[str, _Run] = {}
-        self._samplers: dict[str, _Sampler] = {}
+        self._runs: dict[str, Run] = {}
+        self._samplers: dict[str, Sampler] = {}
 
     # Sessions and what they hold
 
@@ -104,13 +68,12 @@ class Engine:
         """Close a session and free its runs and sampling sessions; saved checkpoints stay."""
         self.require_session(session_id)
         self._sessions.discard(session_id)
-        for model_id in [model_id for model_id in self._runs if model_id.startswith(f"{session_id}:")]:
+        runs = [model_id for model_id in self._runs if model_id.startswith(f"{session_id}:")]
+        for model_id in runs:
             del self._runs[model_id]
-            self._queue.close_lane(model_id)
         for sampler_id in [sampler_id for sampler_id in self._samplers if sampler_id.startswith(f"{session_id}:")]:
             del self._samplers[sampler_id]
-        # After what was ready: left over is only what waited for a number that now never comes.
-        self._queue.submit(lambda: self._fail_pending(f"{session_id}:", "the session is finished", "user"))
+        self._promises.close_session(session_id, runs)
 
     def capabilities(self) -> dict[str, Any]:
         """Describe the base models on offer."""
@@ -166,11 +129,11 @@ class Engine:
         model_id = f"{request.session_id}:train:{request.model_seq_id}"
         base = self._base(request.base_model)
         spec = request.lora_config.spec()
-        run = _Run(model_id, request.session_id, base, request.base_model, spec)
+        run = Run(model_id, request.session_id, base, request.base_model, spec)
 
         def work() -> Payload:
             run.state = TrainingRun(base, spec, base.switch.new_adapter(spec, request.lora_config.seed))
-            return _json({"model_id": model_id, "type": "create_model"})
+            return json_payload({"model_id": model_id, "type": "create_model"})
 
         if not base.switch.adapted(spec):
             raise UserFault("lora_config: no layer of this model is left to train")
@@ -184,7 +147,7 @@ class Engine:
             raise UserFault("load_weights needs model_id and seq_id, or session_id and model_seq_id")
         found = self._loadable(request)
         name = request.base_model or found.base_model
-        run = _Run(
+        run = Run(
             f"{request.session_id}:train:{request.model_seq_id}",
             request.session_id,
             self._base_of_checkpoint(request.path, found, name),
@@ -201,16 +164,18 @@ class Engine:
             result = run.ready().forward_backward(request)
             return Payload(encode_forward_backward(result.logprobs, {"loss:sum": result.loss_sum}), PROTOBUF)
 
-        return self._in_turn(run, request.seq_id, request.fingerprint, work, lambda: training.check(request, run.base))
+        return self._promises.in_turn(
+            run.model_id, request.seq_id, request.fingerprint, work, lambda: training.check(request, run.base)
+        )
 
     def optim_step(self, request: OptimStep, fingerprint: bytes) -> Promise:
         """Queue an optimiser step; its metrics hold the gradient's norm before clipping."""
         run = self._run(request.model_id)
 
         def work() -> Payload:
-            return _json({"metrics": {"grad_norm": run.ready().optim_step(request.adam_params)}})
+            return json_payload({"metrics": {"grad_norm": run.ready().optim_step(request.adam_params)}})
 
-        return self._in_turn(run, request.seq_id, fingerprint, work)
+        return self._promises.in_turn(run.model_id, request.seq_id, fingerprint, work)
 
     def save_weights(self, request: SaveWeights, fingerprint: bytes) -> Promise:
         """Queue the saving of weights and optimiser state; a gradient not yet applied is not saved."""
@@ -221,13 +186,13 @@ class Engine:
             state = run.ready()
             moments = state.moments()
             self._store.save(path, run.base, run.spec, state.adapter(), moments, overwrite=request.overwrite)
-            return _json({"path": path, "type": "save_weights"})
+            return json_payload({"path": path, "type": "save_weights"})
 
         def check() -> None:
             if self._store.exists(path) and not request.overwrite:
                 raise taken(path)
 
-        return self._in_turn(run, request.seq_id, fingerprint, work, check)
+        return self._promises.in_turn(run.model_id, request.seq_id, fingerprint, work, check)
 
     def save_weights_for_sampler(self, request: SaveWeightsForSampler, fingerprint: bytes) -> Promise:
         """Queue the saving of sampler weights: by name to disk, else as a snapshot in memory."""
@@ -238,13 +203,13 @@ class Engine:
 
         def work() -> Payload:
             self._store.save(path, run.base, run.spec, run.ready().adapter(), None, overwrite=False)
-            return _json({"path": path, "type": "save_weights_for_sampler"})
+            return json_payload({"path": path, "type": "save_weights_for_sampler"})
 
         def check() -> None:
             if self._store.exists(path):
                 raise taken(path)
 
-        return self._in_turn(run, request.seq_id, fingerprint, work, check)
+        return self._promises.in_turn(run.model_id, request.seq_id, fingerprint, work, check)
 
     def create_sampling_session(self, request: CreateSamplingSession) -> str:
         """Open a sampling session on a base model or a checkpoint and return its id."""
@@ -254,9 +219,9 @@ class Engine:
             found = self._store.describe(request.model_path)
             name = request.base_model or found.base_model
             base = self._base_of_checkpoint(request.model_path, found, name)
-            sampler = _Sampler(base, name, found.spec, request.model_path)
+            sampler = Sampler(base, name, found.spec, request.model_path)
         elif request.base_model is not None:
-            sampler = _Sampler(self._base(request.base_model), request.base_model, None)
+            sampler = Sampler(self._base(request.base_model), request.base_model, None)
         else:
             raise UserFault("create_sampling_session needs base_model or model_path")
         known = self._samplers.setdefault(sampler_id, sampler)
@@ -265,7 +230,7 @@ class Engine:
                 raise UserFault(f"sampling session {sampler_id} exists with other weights")
         elif request.model_path is not None:
             path = request.model_path
-            self._queue.submit(lambda: self._fill(sampler, path))
+            self._promises.unanswered(lambda: self._fill(sampler, path))
         return sampler_id
 
     def sample(self, request: Sample, fingerprint: bytes) -> Promise:
@@ -281,92 +246,43 @@ class Engine:
             completions, scores = generation.generate(request, sampler.base, sampler.adapter, sampler.spec)
             return Payload(encode_samples(completions, scores), PROTOBUF)
 
-        if not self.futures.seen(request_id, fingerprint):
+        if not self._promises.seen(request_id, fingerprint):
             generation.check(request, sampler.base)
-            self.futures.open(request_id, fingerprint)
-            self._queue.submit(self._answering(request_id, work))
+            self._promises.now(request_id, fingerprint, work)
         ids = [f"{request_id}:{index}" for index in range(request.num_samples)]
         return {"request_id": request_id, "sample_sequence_ids": ids}
 
-    # Shutting down
-
     def stop(self) -> None:
         """Finish the running operation, fail those that wait, and return at once."""
-        if not self._stopping:
-            self._stopping = True
-            self._queue.stop()
-            threading.Thread(target=self._fail_waiting, name="service-drain").start()
-
-    def _fail_waiting(self) -> None:
-        self._queue.join()
-        self._fail_pending("", "the service is shutting down", "server")
-
-    def _fail_pending(self, prefix: str, message: str, category: str) -> None:
-        for request_id in self.futures.pending_ids():
-            if request_id.startswith(prefix):
-                self.futures.finish(request_id, _failure(message, category))
+        self._promises.stop()
 
     # Inner workings
 
-    def _start_run(self, run: _Run, fingerprint: bytes, work: Callable[[], Payload]) -> Promise:
+    def _start_run(self, run: Run, fingerprint: bytes, work: Callable[[], Payload]) -> Promise:
         self.require_session(run.session_id)
         request_id = f"{run.model_id}:0"
-        if not self.futures.seen(request_id, fingerprint):
+        if not self._promises.seen(request_id, fingerprint):
             self._runs[run.model_id] = run
-            self._queue.open_lane(run.model_id, first=1)
-            self.futures.open(request_id, fingerprint)
-            self._queue.submit(self._answering(request_id, work))
+            self._promises.open_lane(run.model_id)
+            self._promises.now(request_id, fingerprint, work)
         return {"request_id": request_id, "model_id": run.model_id}
 
-    def _in_turn(
-        self,
-        run: _Run,
-        number: int,
-        fingerprint: bytes,
-        work: Callable[[], Payload],
-        check: Callable[[], None] = lambda: None,
-    ) -> Promise:
-        """Queue work of a run; the check runs only on the first sending, before anything is recorded."""
-        request_id = f"{run.model_id}:{number}"
-        if not self.futures.seen(request_id, fingerprint):
-            check()
-            self._queue.check_turn(run.model_id, number)
-            self.futures.open(request_id, fingerprint)
-            self._queue.submit_in_turn(run.model_id, number, self._answering(request_id, work))
-        return {"request_id": request_id, "model_id": run.model_id}
-
-    def _answering(self, request_id: str, work: Callable[[], Payload]) -> Callable[[], None]:
-        """Wrap work so that its result, or its failure, becomes the answer of its future."""
-
-        def run() -> None:
-            try:
-                payload = work()
-            except UserFault as fault:
-                payload = _failure(fault.message, "user")
-            except Exception as error:
-                # Whatever it was, the client must hear of it: without an answer it would poll for ever.
-                _log.exception("request %s failed", request_id)
-                payload = _failure(f"{type(error).__name__}: {error}", "server")
-            self.futures.finish(request_id, payload)
-
-        return run
-
-    def _snapshot(self, run: _Run, request: SaveWeightsForSampler, fingerprint: bytes) -> Promise:
+    def _snapshot(self, run: Run, request: SaveWeightsForSampler, fingerprint: bytes) -> Promise:
         if request.sampling_session_seq_id is None:
             raise UserFault("save_weights_for_sampler needs path or sampling_session_seq_id")
         sampler_id = f"{run.session_id}:sample:{request.sampling_session_seq_id}"
-        sampler = _Sampler(run.base, run.base_name, run.spec)
+        sampler = Sampler(run.base, run.base_name, run.spec)
 
         def work() -> Payload:
             sampler.adapter = run.ready().adapter()
-            return _json({"sampling_session_id": sampler_id, "type": "save_weights_for_sampler"})
+            return json_payload({"sampling_session_id": sampler_id, "type": "save_weights_for_sampler"})
 
         def check() -> None:
             if sampler_id in self._samplers:
                 raise UserFault(f"sampling session {sampler_id} exists")
 
-        first_sending = not self.futures.seen(f"{run.model_id}:{request.seq_id}", fingerprint)
-        promise = self._in_turn(run, request.seq_id, fingerprint, work, check)
+        first_sending = not self._promises.seen(f"{run.model_id}:{request.seq_id}", fingerprint)
+        promise = self._promises.in_turn(run.model_id, request.seq_id, fingerprint, work, check)
         if first_sending:
             self._samplers[sampler_id] = sampler
             run.snapshots.append(sampler_id)
@@ -374,14 +290,14 @@ class Engine:
                 self._samplers.pop(run.snapshots.popleft(), None)
         return promise
 
-    def _load_into(self, run: _Run, request: LoadWeights, number: int, fingerprint: bytes) -> Promise:
+    def _load_into(self, run: Run, request: LoadWeights, number: int, fingerprint: bytes) -> Promise:
         def check() -> None:
             found = self._loadable(request)
             self._base_of_checkpoint(request.path, found, run.base.name)
             if found.spec != run.spec:
                 raise UserFault(f"{request.path} holds {found.spec}, the training run has {run.spec}")
 
-        return self._in_turn(run, number, fingerprint, lambda: self._load(run, request), check)
+        return self._promises.in_turn(run.model_id, number, fingerprint, lambda: self._load(run, request), check)
 
     def _loadable(self, request: LoadWeights) -> Description:
         found = self._store.describe(request.path)
@@ -389,12 +305,12 @@ class Engine:
             raise UserFault(f"{request.path} holds sampler weights, without optimiser state")
         return found
 
-    def _load(self, run: _Run, request: LoadWeights) -> Payload:
+    def _load(self, run: Run, request: LoadWeights) -> Payload:
         moments = self._store.load_moments(request.path) if request.optimizer else None
         run.state = TrainingRun(run.base, run.spec, self._store.load_adapter(request.path), moments)
-        return _json({"path": request.path, "model_id": run.model_id, "type": "load_weights"})
+        return json_payload({"path": request.path, "model_id": run.model_id, "type": "load_weights"})
 
-    def _fill(self, sampler: _Sampler, path: str) -> None:
+    def _fill(self, sampler: Sampler, path: str) -> None:
         try:
             sampler.adapter = self._store.load_adapter(path)
         except Exception as error:
@@ -414,12 +330,12 @@ class Engine:
             raise UserFault(f"{path} was trained on {found.base_model!r} with other weights than {name!r} has here")
         return base
 
-    def _run(self, model_id: str) -> _Run:
+    def _run(self, model_id: str) -> Run:
         if model_id not in self._runs:
             raise unknown("training run", model_id)
         return self._runs[model_id]
 
-    def _sampler(self, sampler_id: str) -> _Sampler:
+    def _sampler(self, sampler_id: str) -> Sampler:
         if sampler_id not in self._samplers:
             raise UserFault(
                 f"unknown sampling session {sampler_id!r}: its session is finished, the service was started again, "
@@ -428,11 +344,3 @@ class Engine:
                 status=404,
             )
         return self._samplers[sampler_id]
-
-
-def _json(content: Mapping[str, Any]) -> Payload:
-    return Payload(json.dumps(content, allow_nan=False).encode(), "application/json")
-
-
-def _failure(message: str, category: str) -> Payload:
-    return _json({"error": message, "category": category})
