@@ -7,6 +7,7 @@ here is a normal approximation of that law; an interval that is itself asymptoti
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,69 @@ def bonett_price_interval(alpha: float) -> IntervalFn:
     return interval
 
 
+@dataclass(frozen=True)
+class Region:
+    """The tables of one verdict, by their number m of discordant items.
+
+    Attributes:
+        n_items: number of items.
+        first: shape (n_items + 1,), the smallest n10 at each m that belongs to the region; m + 1 where none does.
+        beyond: shape (n_items + 1,), the smallest n10 above it that does not; m + 1 where all do.
+    """
+
+    n_items: int
+    first: Array
+    beyond: Array
+
+    def probability(self, gap: float, discordance: float) -> float:
+        """Return the probability of the region, with an absolute error of about 1e-13.
+
+        Args:
+            gap: true accuracy of the treatment minus the baseline's.
+            discordance: true share of items that exactly one of the two answers right.
+
+        Raises:
+            ValueError: |gap| > discordance, which no two systems can have.
+        """
+        win = _win(gap, discordance)
+        m, law = _discordant_law(self.n_items, discordance)
+        index = m.astype(np.int64)
+        inside = _at_least(self.first[index], m, win) - _at_least(self.beyond[index], m, win)
+        return float(np.sum(law * np.maximum(inside, 0.0)))
+
+    def smallest_gap(self, discordance: float, target: float) -> float | None:
+        """Return the smallest gap at which the region has probability `target`, or None where none has.
+
+        The largest gap that can exist is the discordance itself; if even that falls short, the answer is None.
+        The probability must not fall as the gap rises, as that of a `validated` verdict does not.
+        """
+        if self.probability(discordance, discordance) < target:
+            return None
+        low, high = 0.0, discordance
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            if self.probability(middle, discordance) < target:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def validated_region(interval: IntervalFn, n: int, margin: float) -> Region:
+    """Return the tables whose lower limit exceeds the margin."""
+    _check_n(n)
+    m = np.arange(n + 1, dtype=np.float64)
+    return Region(n, first_in_each(m, lambda k: interval(n, k, m - k)[0] > margin), m + 1.0)
+
+
+def tie_region(interval: IntervalFn, n: int, band: float) -> Region:
+    """Return the tables whose whole interval lies inside [-band, band]."""
+    _check_n(n)
+    m = np.arange(n + 1, dtype=np.float64)
+    first = first_in_each(m, lambda k: interval(n, k, m - k)[0] >= -band)
+    return Region(n, first, first_in_each(m, lambda k: interval(n, k, m - k)[1] > band))
+
+
 def power(interval: IntervalFn, n: int, gap: float, discordance: float, margin: float = 0.0) -> float:
     """Return the probability that the lower limit exceeds the margin.
 
@@ -81,17 +145,12 @@ def power(interval: IntervalFn, n: int, gap: float, discordance: float, margin: 
     Raises:
         ValueError: |gap| > discordance, which no two systems can have.
     """
-    return _power(_smallest_winning_count(interval, n, margin), n, gap, discordance)
+    return validated_region(interval, n, margin).probability(gap, discordance)
 
 
 def tie_power(interval: IntervalFn, n: int, discordance: float, band: float, gap: float = 0.0) -> float:
     """Return the probability that the whole interval lies inside [-band, band]."""
-    m = np.arange(n + 1, dtype=np.float64)
-    first = _first(m, lambda k: interval(n, k, m - k)[0] >= -band)
-    beyond = _first(m, lambda k: interval(n, k, m - k)[1] > band)
-    win = _win(gap, discordance)
-    inside = np.maximum(_at_least(first, m, win) - _at_least(beyond, m, win), 0.0)
-    return float(np.sum(_discordant_law(n, discordance) * inside))
+    return tie_region(interval, n, band).probability(gap, discordance)
 
 
 def minimal_detectable_gap(
@@ -101,17 +160,7 @@ def minimal_detectable_gap(
 
     The largest gap that can exist is the discordance itself; if even that falls short, the answer is None.
     """
-    counts = _smallest_winning_count(interval, n, margin)
-    if _power(counts, n, discordance, discordance) < target:
-        return None
-    low, high = 0.0, discordance
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        if _power(counts, n, middle, discordance) < target:
-            low = middle
-        else:
-            high = middle
-    return high
+    return validated_region(interval, n, margin).smallest_gap(discordance, target)
 
 
 def largest_certifiable_discordance(interval: IntervalFn, n: int, band: float, target: float = 0.8) -> float | None:
@@ -119,17 +168,34 @@ def largest_certifiable_discordance(interval: IntervalFn, n: int, band: float, t
 
     None where not even (almost) equal answers would do.
     """
+    region = tie_region(interval, n, band)
     low, high = 1.0 / n**2, 1.0
-    if tie_power(interval, n, low, band) < target:
+    if region.probability(0.0, low) < target:
         return None
-    if tie_power(interval, n, high, band) >= target:
+    if region.probability(0.0, high) >= target:
         return high
     for _ in range(20):
         middle = 0.5 * (low + high)
-        if tie_power(interval, n, middle, band) >= target:
+        if region.probability(0.0, middle) >= target:
             low = middle
         else:
             high = middle
+    return low
+
+
+def first_in_each(m: Array, holds: Callable[[Array], npt.NDArray[np.bool_]]) -> Array:
+    """Return for each m the first k in 0..m at which the condition holds, m + 1 where it never does.
+
+    Args:
+        m: shape (j,), whole numbers of at least 0.
+        holds: takes one k for each m; once true it stays true as k rises.
+    """
+    low, high = np.zeros_like(m), m + 1.0
+    while np.any(low < high):
+        middle = np.floor(0.5 * (low + high))
+        done = holds(np.minimum(middle, m)) & (low < high)
+        high = np.where(done, middle, high)
+        low = np.where(done | (low >= high), low, middle + 1.0)
     return low
 
 
@@ -144,29 +210,15 @@ def _win(gap: float, discordance: float) -> float:
     return 0.5 * (1.0 + gap / discordance)
 
 
-def _discordant_law(n: int, discordance: float) -> Array:
-    """Binomial probabilities of 0..n discordant items."""
-    m = np.arange(n + 1, dtype=np.float64)
+def _discordant_law(n: int, discordance: float) -> tuple[Array, Array]:
+    """Return the numbers of discordant items that are not negligible, and their binomial probabilities."""
+    # Bernstein's inequality: less than 1e-16 lies further than this from the mean.
+    reach = 9.0 * math.sqrt(n * discordance * (1.0 - discordance)) + 30.0
+    low, high = max(0, math.floor(n * discordance - reach)), min(n, math.ceil(n * discordance + reach))
+    m = np.arange(low, high + 1, dtype=np.float64)
     log_choose = special.gammaln(n + 1.0) - special.gammaln(m + 1.0) - special.gammaln(n - m + 1.0)
     law: Array = np.exp(log_choose + special.xlogy(m, discordance) + special.xlog1py(n - m, -discordance))
-    return law
-
-
-def _first(m: Array, holds: Callable[[Array], npt.NDArray[np.bool_]]) -> Array:
-    """Return for each m the first k in 0..m at which the condition holds, m + 1 where it never does."""
-    low, high = np.zeros_like(m), m + 1.0
-    while np.any(low < high):
-        middle = np.floor(0.5 * (low + high))
-        done = holds(np.minimum(middle, m)) & (low < high)
-        high = np.where(done, middle, high)
-        low = np.where(done | (low >= high), low, middle + 1.0)
-    return low
-
-
-def _smallest_winning_count(interval: IntervalFn, n: int, margin: float) -> Array:
-    _check_n(n)
-    m = np.arange(n + 1, dtype=np.float64)
-    return _first(m, lambda k: interval(n, k, m - k)[0] > margin)
+    return m, law
 
 
 def _at_least(count: Array, m: Array, win: float) -> Array:
@@ -174,8 +226,3 @@ def _at_least(count: Array, m: Array, win: float) -> Array:
     inner = special.betainc(np.clip(count, 1.0, np.maximum(m, 1.0)), np.maximum(m - count + 1.0, 1.0), win)
     tail: Array = np.where(count <= 0.0, 1.0, np.where(count > m, 0.0, inner))
     return tail
-
-
-def _power(counts: Array, n: int, gap: float, discordance: float) -> float:
-    m = np.arange(n + 1, dtype=np.float64)
-    return float(np.sum(_discordant_law(n, discordance) * _at_least(counts, m, _win(gap, discordance))))
