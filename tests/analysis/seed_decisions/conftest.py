@@ -9,7 +9,7 @@ from analysis.seeds.sample import SeedScores
 
 @pytest.fixture(scope="session")
 def drawn():
-    """A sample whose true difference is 0: normal seed effects, item effects and noise, inside (-1, 1)."""
+    """A sample whose true difference is 0: normal seed effects, item effects and noise, far inside its bounds."""
 
     def draw(generator, n_seeds, *, seed_sd=0.0, item_sd=0.0, noise=0.1, n_items=60, paired=True, shift=0.0):
         def side(sign, seeds):
@@ -19,6 +19,6 @@ def drawn():
 
         item_effects = item_sd * generator.standard_normal(n_items)
         scores = SeedScores(side(1.0, n_seeds), side(-1.0, n_seeds if paired else n_seeds + 1), paired)
-        return sample_from_seeds(scores, (-2.0, 2.0))
+        return sample_from_seeds(scores, (-10.0, 10.0))
 
     return draw

@@ -3,6 +3,7 @@
 import io
 import json
 
+import numpy as np
 import pytest
 from made_run import evals, made_plan, right, write_experiment, write_outcomes
 
@@ -10,6 +11,7 @@ from analysis.errors import AuditError
 from analysis.paired.methods import load_method
 from analysis.paired.sample import PairedCounts, sample_from_counts
 from audits.engine.decide import decide
+from audits.engine.outcomes import ItemScores, contrast_sample
 from audits.store.reader import open_run
 from reports.emitters.emit import emit_decision
 
@@ -116,10 +118,23 @@ def test_criteria_may_weigh_different_arms(tmp_path):
     assert (second.both, second.only_treatment, second.only_baseline, second.neither) == (11, 1, 0, 8)
 
 
-def test_a_contrast_the_other_way_round_has_no_table_that_would_name_the_arms_wrongly(tmp_path):
-    run = run_with(tmp_path, "all", 10, {"a": {"weights": {"treatment": -1.0, "baseline": 1.0}}})
-    with pytest.raises(AuditError, match="treatment minus baseline"):
-        decided(run)
+@pytest.mark.parametrize(
+    ("plus", "minus", "has_table"),
+    [
+        ("treatment", "baseline", True),
+        ("treatment", "other", True),
+        ("other", "baseline", True),
+        ("baseline", "treatment", False),
+        ("baseline", "other", False),
+        ("other", "treatment", False),
+    ],
+)
+def test_no_contrast_has_a_table_that_would_name_the_arms_wrongly(plus, minus, has_table):
+    scores = {"treatment": np.array([[1.0, 1.0]]), "baseline": np.array([[0.0, 1.0]]), "other": np.array([[0.0, 0.0]])}
+    items = ItemScores(("a", "b"), scores, dict.fromkeys(scores, (0,)), {role: role for role in scores})
+    sample = contrast_sample(items, {plus: 1.0, minus: -1.0}, (0.0, 1.0))
+    assert (sample.counts is not None) == has_table
+    assert sample.differences.tolist() == (scores[plus] - scores[minus])[0].tolist()
 
 
 def test_a_broken_pairing_gives_no_criterion_a_number(tmp_path):
