@@ -13,6 +13,7 @@ from audits.store.schema import tables
 if TYPE_CHECKING:
     import duckdb
 
+_SEAL_ANOTHER = "seal a plan whose rule can act and whose checks can be answered; it names this one under supersedes"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -60,7 +61,8 @@ def answer(question: Question) -> Check:
     )
     if not found.rows or found.value is None:
         status, reason = _nothing_to_measure(question)
-        return replace(check, status=status, reason=reason, mend=_provided_by(metric.table))
+        mend = _SEAL_ANOTHER if status == "fail" else _provided_by(metric.table)
+        return replace(check, status=status, reason=reason, mend=mend)
     if found.non_finite:
         return replace(
             check,
@@ -92,7 +94,7 @@ def cannot_ask(metric: Metric, parameters: Mapping[str, str], limit: Limit, meas
         rows_examined=0,
         reason=reason,
         measures=measures,
-        mend="seal a plan whose check can be answered; it names this plan under supersedes",
+        mend=_SEAL_ANOTHER,
     )
 
 

@@ -93,7 +93,7 @@ def measure(
 
 def scope(arm: str, update: int | None) -> str:
     """Return the WHERE condition for one arm and one update."""
-    return f"arm = {sql_text(arm)}" + ("" if update is None else f' AND "update" = {update:d}')
+    return f"arm = {sql_text(arm)}" + ("" if update is None else f" AND update = {update:d}")
 
 
 def _inner_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:
