@@ -73,4 +73,5 @@ def _lower_limit(scores: NDArray[np.float64], alpha: float, margin: float, seed:
     if margin >= 1.0:
         return limit, 1.0
     log_capital = capital.log_capital(max(margin, _TOLERANCE))
-    return limit, min(1.0, 2.0 * math.exp(-log_capital))
+    # A capital below 1 speaks of nothing, and its inverse could be too large for a float.
+    return limit, min(1.0, 2.0 * math.exp(min(-log_capital, 0.0)))

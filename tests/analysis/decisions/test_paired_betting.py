@@ -3,7 +3,7 @@ import pytest
 
 from analysis.decisions.paired_betting import interval
 from analysis.errors import AuditError
-from analysis.paired.sample import PairedSample
+from analysis.paired.sample import PairedCounts, PairedSample, sample_from_counts
 
 MEASURED_HALF_WIDTHS = {(132, 174, 1319): 0.0361, (0, 0, 1319): 0.0057, (2, 1, 1319): 0.0063, (66, 66, 1319): 0.0241}
 
@@ -43,3 +43,8 @@ def test_wide_bounds_scale_the_interval():
     narrow = interval(PairedSample(differences, (-1.0, 1.0)), alpha=0.05, seed=3)
     wide = interval(PairedSample(4.0 * differences, (-4.0, 4.0)), alpha=0.05, seed=3)
     assert (wide.lower, wide.upper) == pytest.approx((4.0 * narrow.lower, 4.0 * narrow.upper), abs=1e-7)
+
+
+def test_a_hopeless_margin_on_many_items_has_p_1():
+    counts = PairedCounts(both=0, only_treatment=0, only_baseline=200_000, neither=0)
+    assert interval(sample_from_counts(counts), alpha=0.05, margin=0.9, seed=1).p_value == 1.0
