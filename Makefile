@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint format clean
+.PHONY: demo test test-slow bench lint format clean
 
 demo: $(STAMP)
 	$(BIN)/audit demo --out runs
@@ -14,6 +14,9 @@ test: $(STAMP) lint
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)
+	$(BIN)/python tests/bench/decisions.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
