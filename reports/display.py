@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reports.emitters.text import printable
+from analysis.printable import printable
 
 TEXT_LIMIT = 600
 LABEL_LIMIT = 60

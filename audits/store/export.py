@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from analysis.errors import AuditError
+from audits.store.durable import whole_file
 
 
 def rows_of(reader: Any) -> Iterator[tuple[Any, ...]]:
@@ -70,20 +71,16 @@ def write_parquet(reader: Any, path: Path) -> int:
     _refuse_shared_names(reader.schema.names)
     if path.is_dir():
         raise AuditError(f"{path}: cannot be written (it is a directory)")
-    temporary = path.with_name(f".{path.name}.tmp")
     rows = 0
     try:
-        with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
+        with whole_file(path) as temporary, pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
             for batch in _batches(reader):
                 writer.write_batch(batch)
                 rows += batch.num_rows
-        temporary.replace(path)
     except pa.ArrowNotImplementedError as error:
         raise AuditError(f"audit sql: {error}; cast the column in the query, as in CAST(… AS VARCHAR)") from error
     except OSError as error:
         raise AuditError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return rows
 
 

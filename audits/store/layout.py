@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 _PARTITION = re.compile(r"^[^/]+/arm=([^/]+)/seed=([0-9]{1,15})/([^/]+)$")
+_CHECKPOINT = re.compile(r"^checkpoint=([^/]+)\.parquet$")
 _STEP = re.compile(r"^step=([0-9]+)\.parquet$")
 
 
@@ -35,11 +36,26 @@ def step_of(path: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def path_fault(path: str, table: str, *, partitioned: bool) -> str | None:
-    """Return what is wrong with a path of `files.jsonl`, None where it stands where the format says."""
+def outside_fault(path: str) -> str | None:
+    """Return what is wrong with a path of `files.jsonl` that leads out of the run, None where it stays inside."""
     pure = PurePosixPath(path)
     if not path.isprintable() or "\\" in path or pure.is_absolute() or ".." in pure.parts:
         return "lies outside the run directory"
+    return None
+
+
+def checkpoint_of(path: str) -> str | None:
+    """Return the checkpoint of an evaluation file, None where the file is of none."""
+    match = _CHECKPOINT.match(path.rsplit("/", 1)[-1])
+    return match[1] if match else None
+
+
+def path_fault(path: str, table: str, partitioned: bool) -> str | None:
+    """Return what is wrong with a path of `files.jsonl`, None where it stands where the format says."""
+    pure = PurePosixPath(path)
+    outside = outside_fault(path)
+    if outside:
+        return outside
     if pure.as_posix() != path:
         return f"is written otherwise than {pure.as_posix()!r}"
     if not partitioned:

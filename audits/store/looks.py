@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
-from audits.store.manifest import append_lines
+from audits.store.durable import append_lines
 
 LOOKS_NAME = "looks.jsonl"
 

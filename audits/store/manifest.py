@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
-from audits.store.layout import path_fault
-from audits.store.schema import FORMAT_VERSION, tables
+from audits.store.durable import write_whole
+from audits.store.layout import outside_fault, path_fault
+from audits.store.schema import FORMAT_VERSION, Table, tables
 
 MANIFEST_NAME = "run.json"
 FILES_NAME = "files.jsonl"
@@ -136,61 +137,22 @@ def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
             record = FileRecord.model_validate_json(line)
         except ValidationError as error:
             raise AuditError(f"{path}, line {number}: not a file record ({error.errors()[0]['msg']})") from error
-        fault = _path_fault(run, record)
+        fault = _path_fault(run, record, tables().get(record.table))
         if fault:
             raise AuditError(f"{path}, line {number}: {record.path!r} {fault}")
         records[record.path] = record
     return tuple(records.values()), notes
 
 
-def _path_fault(run: Path, record: FileRecord) -> str | None:
-    table = tables().get(record.table)
-    if table is None:
-        return None
-    fault = path_fault(record.path, record.table, partitioned=table.partitioned)
+def _path_fault(run: Path, record: FileRecord, table: Table | None) -> str | None:
+    """Return what is wrong with a path; where a table of another version stands is its own business, if inside."""
+    fault = outside_fault(record.path) if table is None else path_fault(record.path, table.name, table.partitioned)
     if fault is None and Path(os.path.realpath(run / record.path)) != Path(os.path.realpath(run)) / record.path:
         return "is a link: a run holds its files itself"
     return fault
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as handle:
-        handle.write(content)
-        handle.flush()
-        os.fsync(handle.fileno())
-    temporary.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the platform can open a directory."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_manifest(run: Path, manifest: Manifest) -> None:
     """Write `run.json` whole."""
     text = json.dumps(manifest.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False)
     write_whole(run / MANIFEST_NAME, f"{text}\n".encode())
-
-
-def append_lines(path: Path, lines: list[str]) -> None:
-    """Append whole lines and make them durable; a torn last line of a dead writer is cut off first."""
-    with path.open("ab+") as handle:
-        size = handle.seek(0, os.SEEK_END)
-        if size:
-            handle.seek(0)
-            content = handle.read()
-            if not content.endswith(b"\n"):
-                handle.truncate(content.rfind(b"\n") + 1)
-        handle.seek(0, os.SEEK_END)
-        handle.write("".join(line + "\n" for line in lines).encode("utf-8"))
-        handle.flush()
-        os.fsync(handle.fileno())

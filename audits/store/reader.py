@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
-from audits.store.layout import partition_of
+from audits.store.layout import checkpoint_of, partition_of, step_of
 from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
 from audits.store.schema import SQL_FOLDER, Table, tables
 from audits.store.seal import SealedPlan, read_sealed_plan
@@ -117,6 +117,7 @@ def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
                 )
             _check_columns(path, table, schema)
             _check_nulls(path, table, parquet)
+            _check_key(path, record, parquet)
     except (pa.ArrowException, OSError) as error:
         raise AuditError(f"{path}: not a readable Parquet file ({(str(error).splitlines() or [''])[0]})") from error
     return schema.remove_metadata()
@@ -130,6 +131,28 @@ def _check_nulls(path: Path, table: Table, parquet: Any) -> None:
                 f"{path}: column {column.name} has nulls and must not ({column.documentation}); "
                 f"{table.written_by} provides it"
             )
+
+
+def _check_key(path: Path, record: FileRecord, parquet: Any) -> None:
+    """Refuse rows of another step or checkpoint than the file's name says: they would count for the wrong one."""
+    for name, said in (("step", step_of(record.path)), ("checkpoint", checkpoint_of(record.path))):
+        if said is None or name not in parquet.schema_arrow.names:
+            continue
+        held = {value for group in range(parquet.num_row_groups) for value in _extremes(parquet, group, name)}
+        if held - {said}:
+            listed = ", ".join(str(value) for value in sorted(held - {said}))
+            raise AuditError(
+                f"{path}: holds rows of {name} {listed:.80}, and its name says {said}: changed or misplaced"
+            )
+
+
+def _extremes(parquet: Any, group: int, name: str) -> set[Any]:
+    """Return the smallest and largest value of a column: from the file's statistics, or read where it has none."""
+    index = parquet.schema_arrow.get_field_index(name)
+    statistics = parquet.metadata.row_group(group).column(index).statistics
+    if statistics is not None and statistics.has_min_max:
+        return {statistics.min, statistics.max}
+    return set(parquet.read_row_group(group, columns=[name]).column(0).to_pylist())
 
 
 def _null_count(parquet: Any, name: str) -> int:

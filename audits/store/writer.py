@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
+from audits.store.durable import append_lines, write_whole
 from audits.store.layout import partition_folder
-from audits.store.manifest import FILES_NAME, FileRecord, Manifest, append_lines, write_manifest, write_whole
+from audits.store.manifest import FILES_NAME, FileRecord, Manifest, write_manifest
 from audits.store.schema import FORMAT_VERSION, Table, tables
 from audits.store.seal import PLAN_NAME, SealedPlan
 

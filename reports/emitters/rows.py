@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from reports.emitters.text import printable
+from analysis.printable import printable
 
 _CELL = 120
 

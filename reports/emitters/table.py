@@ -5,11 +5,11 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, TextIO
 
+from analysis.printable import printable
 from audits.engine.check import Check, CheckReport
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import VERDICT_SIGNS, Scale, command, count, number, signed, status_sign, status_word, text
 from reports.emitters.lines import check_name, sql_command
-from reports.emitters.text import printable
 from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_text, remarks, value_text
 from reports.verdicts import guarantee, head, interval_sentence, places_of, speaks_of
 

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _say_error(message: str) -> None:
-    from reports.emitters.text import printable
+    from analysis.printable import printable
 
     for number, line in enumerate(message.split("\n")):
         typer.echo(("audit: error: " if number == 0 else "  ") + printable(line), err=True)

@@ -136,7 +136,7 @@ def _text(item: dict[str, Any]) -> str:
 
 
 def _lines(value: str, label: str = "  ") -> list[str]:
-    from reports.emitters.text import printable
+    from analysis.printable import printable
 
     return textwrap.wrap(
         printable(" ".join(value.split())), _WIDTH, initial_indent=label, subsequent_indent=" " * len(label)

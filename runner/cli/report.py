@@ -12,7 +12,7 @@ def command(
 ) -> None:
     """Write the decision report as one file that needs no network. It records no look at the outcomes."""
     from analysis.errors import AuditError
-    from audits.store.manifest import write_whole
+    from audits.store.durable import write_whole
     from audits.store.reader import open_run
     from reports.emitters.html import render_html
     from runner.pages import build_page

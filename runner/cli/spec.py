@@ -153,7 +153,7 @@ def _print_json(**result: Any) -> None:
 
 
 def _print_table(head: str, paragraphs: "Sequence[Paragraph]", findings: "Sequence[Finding]") -> None:
-    from reports.emitters.text import printable
+    from analysis.printable import printable
 
     typer.echo(head)
     for paragraph in paragraphs:
@@ -173,7 +173,7 @@ def _print_table(head: str, paragraphs: "Sequence[Paragraph]", findings: "Sequen
 def _wrapped(text: str, indent: str) -> str:
     import textwrap
 
-    from reports.emitters.text import printable
+    from analysis.printable import printable
 
     return textwrap.fill(
         printable(" ".join(text.split())),

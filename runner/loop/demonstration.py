@@ -11,7 +11,8 @@ from analysis.errors import AuditError
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
 from audits.engine.gate import evaluate_gate
-from audits.store.manifest import read_manifest, write_whole
+from audits.store.durable import write_whole
+from audits.store.manifest import read_manifest
 from audits.store.reader import open_run
 from audits.store.seal import SealedPlan
 from reports.emitters.emit import emit_checks, emit_decision

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from analysis.errors import AuditError
 from analysis.plan.model import Arm, Plan
-from audits.store.manifest import append_lines
+from audits.store.durable import append_lines
 from audits.store.writer import RunWriter
 from runner.loop import evaluation, records
 from runner.loop.backend import Backend

@@ -8,8 +8,9 @@ from made_run import active_tokens, evals, made_plan, phases, right, rollouts, s
 from analysis.errors import AuditError
 from audits.engine.completeness import whole_steps
 from audits.store import manifest as manifest_module
+from audits.store.durable import append_lines
 from audits.store.layout import partition_folder, partition_of
-from audits.store.manifest import Manifest, append_lines, read_files
+from audits.store.manifest import Manifest, read_files
 from audits.store.reader import connect, open_run
 from audits.store.schema import tables
 from audits.store.writer import RunWriter

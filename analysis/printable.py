@@ -1,4 +1,4 @@
-"""Text that may have come from a model or a file, made safe for a terminal."""
+"""Foreign text (from a model or a file) made safe for a terminal, a log and one line of a message."""
 
 import unicodedata
 

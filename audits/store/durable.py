@@ -1,0 +1,68 @@
+"""Files that a reader sees whole or not at all, and lines that are whole and stay."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from analysis.errors import AuditError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a new file beside `path` to write to; it takes the place of `path` when the block ends well.
+
+    Its name cannot be foreseen, so that no link that somebody left in a run can send the content elsewhere.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    with whole_file(path) as temporary, temporary.open("wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, where the platform can open a directory."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def append_lines(path: Path, lines: list[str]) -> None:
+    """Append whole lines and make them durable; a torn last line of a dead writer is cut off first.
+
+    Raises:
+        AuditError: the file is a link: a run that came from elsewhere must not send our lines into another file.
+    """
+    if path.is_symlink():
+        raise AuditError(f"{path}: is a link; a run holds its files itself. Put the file in its place")
+    with path.open("ab+") as handle:
+        size = handle.seek(0, os.SEEK_END)
+        if size:
+            handle.seek(0)
+            content = handle.read()
+            if not content.endswith(b"\n"):
+                handle.truncate(content.rfind(b"\n") + 1)
+        handle.seek(0, os.SEEK_END)
+        handle.write("".join(line + "\n" for line in lines).encode("utf-8"))
+        handle.flush()
+        os.fsync(handle.fileno())
