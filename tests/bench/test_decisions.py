@@ -1,9 +1,11 @@
 """The benchmark runs; how fast is not a test's business."""
 
 import pytest
-from bench import decisions
 
 from analysis.paired.sample import sample_from_scores
+
+pytest.importorskip("resource")  # CPU time of child processes, which Windows does not keep
+from bench import decisions
 
 
 def test_every_measurement_is_taken_and_printed(capsys):

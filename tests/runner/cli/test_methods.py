@@ -42,9 +42,10 @@ def test_one_method_is_explained_in_full(audit, method_id):
     assert found["documentation"].strip().endswith(last_line)
 
 
-def _fits(audit, tmp_path, **changes):
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps(made_plan(**changes)))
+def _fits(audit, tmp_path, seeds=(0,), **changes):
+    plan, path = made_plan(**changes, decision_rule__seeds=list(seeds)), tmp_path / "plan.json"
+    plan["arms"] = [arm | {"name": f"{arm['name']}-{seed}", "seed": seed} for arm in plan["arms"] for seed in seeds]
+    path.write_text(json.dumps(plan))
     assert audit("methods", "--plan", path, "--format", "json").code == 0
     return {method["id"]: (method["fits"], " ".join(method["reasons"])) for method in json.loads(audit.out)["methods"]}
 
@@ -63,6 +64,16 @@ def test_means_of_samples_are_not_right_or_wrong(audit, tmp_path):
     assert fits["paired_exact_unconditional"][0] is False
     assert "mean over samples" in fits["paired_exact_unconditional"][1]
     assert fits["paired_hoeffding"] == (True, "")
+    fits = _fits(audit, tmp_path, seeds=[0, 1])
+    assert "mean over samples or seeds" in fits["paired_exact_unconditional"][1]
+
+
+def test_a_claim_about_training_needs_its_methods_and_seeds(audit, tmp_path):
+    training = {"decision_rule__unit": "training_seeds"}
+    fits = _fits(audit, tmp_path, **training)
+    assert "needs 3 seeds" in fits["seed_level_t"][1]
+    assert "unit is training_seeds" in fits["paired_hoeffding"][1]
+    assert _fits(audit, tmp_path, seeds=[0, 1, 2], **training)["seed_level_t"] == (True, "")
 
 
 def test_other_bounds_are_not_right_or_wrong(audit, tmp_path):

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from made_run import evals, made_plan, write_outcomes
+from made_run import evals, made_plan, write_experiment, write_outcomes
 
 HOEFFDING = ("power", "--items", "1319", "--method", "paired_hoeffding")
 
@@ -66,6 +66,8 @@ def test_a_gap_beyond_the_discordance_or_below_the_margin_has_a_reason(audit):
     assert "no two systems" in low["gaps"][0]["reason"]
     assert high["gaps"][0]["power"] == pytest.approx(0.0, abs=1e-6)
     assert "not above the margin" in high["gaps"][0]["reason"]
+    (row,) = _rows(audit, "--items", "400", "--gap", "0.15", "--margin", "0.15", "--discordance", "0.2")
+    assert row["gaps"][0]["items"] is None
 
 
 def test_the_default_is_the_default_rule_and_the_table_says_never(audit):
@@ -74,6 +76,7 @@ def test_the_default_is_the_default_rule_and_the_table_says_never(audit):
     assert "Enumerated exactly." in audit.out
     assert ["5", "%", "7.48", "pp", "never"] in [line.split() for line in audit.out.splitlines()]
     assert "8.18 pp" in audit.out
+    assert "the plan's rule" not in audit.out
 
 
 def test_a_plan_gives_its_rule_and_what_replaces_it_is_said(audit, tmp_path):
@@ -90,6 +93,25 @@ def test_a_plan_gives_its_rule_and_what_replaces_it_is_said(audit, tmp_path):
     audit("power", "--plan", path, "--items", "900", "--alpha", "0.05")
     assert "not the plan's rule: items, alpha" in audit.out
     assert "900 items, alpha 0.05, margin 0.01" in audit.out
+
+
+def test_a_plan_gives_its_seed_and_equal_criteria_are_answered_once(audit, tmp_path):
+    plan = made_plan(task__test_items=40, decision_rule__method="paired_betting", decision_rule__resampling_seed=5)
+    (first,) = plan["decision_rule"]["criteria"]
+    plan["decision_rule"]["criteria"] = [first, first | {"id": "twin"}, first | {"id": "other", "margin": 0.1}]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    audit("power", "--plan", path, "--discordance", "0.4", "--format", "json")
+    studies = json.loads(audit.out)["studies"]
+    assert [(study["seed"], study["criterion"][-3:]) for study in studies] == [(5, "[0]"), (5, "[2]")]
+
+
+def test_a_run_gives_its_plan(audit, tmp_path):
+    run = write_experiment(tmp_path)
+    audit("power", "--run", run, "--format", "json")
+    result = json.loads(audit.out)
+    assert result["studies"][0]["criterion"] == "decision_rule.criteria[0]"
+    assert result["observed"]["n_items"] == 20
 
 
 def test_a_shipped_plan_is_found_by_its_id(audit):
