@@ -45,6 +45,14 @@ class StepValue:
 
 
 @dataclass(frozen=True)
+class SeedValue:
+    """A metric's value over the steps of one training seed."""
+
+    seed: int
+    value: float | str
+
+
+@dataclass(frozen=True)
 class Check:
     """One measured figure beside its limit. Measurement is apart from verdict: `value` stands whatever `status` says.
 

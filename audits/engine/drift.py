@@ -56,7 +56,7 @@ def drift_by_step(run: Run, plan: Plan | None) -> tuple[DriftRow, ...]:
     if not run.has("tokens"):
         return ()
     thresholds = loss_parameters(plan) if plan is not None else {}
-    columns = 'arm, seed, step, "update", loss_tokens, abs_p_q50, abs_p_q90, abs_p_q99, reward, non_finite'
+    columns = 'arm, seed, step, "update", loss_tokens, abs_p_q50, abs_p_q90, abs_p_q99, reward, invalid'
     with connect(run) as connection:
         rows = connection.execute(f"SELECT {columns} FROM update_drift ORDER BY ALL").fetchall()
         scopes = sorted({(arm, update) for arm, _, _, update, *_ in rows})
@@ -69,14 +69,14 @@ def drift_by_step(run: Run, plan: Plan | None) -> tuple[DriftRow, ...]:
             step,
             update,
             loss_tokens=loss_tokens,
-            masked_share=math.nan if non_finite and masked else masked.get((arm, seed, step, update)),
-            clip_share=math.nan if non_finite and clipped else clipped.get((arm, seed, step, update)),
+            masked_share=math.nan if invalid and masked else masked.get((arm, seed, step, update)),
+            clip_share=math.nan if invalid and clipped else clipped.get((arm, seed, step, update)),
             abs_p_q50=q50,
             abs_p_q90=q90,
             abs_p_q99=q99,
             reward=reward,
         )
-        for arm, seed, step, update, loss_tokens, q50, q90, q99, reward, non_finite in rows
+        for arm, seed, step, update, loss_tokens, q50, q90, q99, reward, invalid in rows
     )
 
 

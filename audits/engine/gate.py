@@ -31,7 +31,7 @@ def evaluate_gate(run: Run, plan: Plan) -> CheckReport:
     checks = [check_steps(run, plan, wanted)]
     with connect(run) as connection:
         for planned in gate.checks:
-            checks.extend(_checks(connection, run, plan, planned))
+            checks.extend(_checks(connection, run, plan, planned, wanted))
     return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), run.notes)
 
 
@@ -55,7 +55,9 @@ def loss_parameters(plan: Plan) -> dict[str, str]:
     return parameters
 
 
-def _checks(connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, planned: PlannedCheck) -> list[Check]:
+def _checks(
+    connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, planned: PlannedCheck, n_steps: int
+) -> list[Check]:
     metric = load_metric(planned.metric)
     parameters = loss_parameters(plan)
     limit = Limit(planned.min, planned.max, tuple(planned.one_of) if planned.one_of else None)
@@ -66,7 +68,23 @@ def _checks(connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, plann
     if fault:
         return [cannot_ask(metric, parameters, limit, planned.measures, fault)]
     update = metric.default_update if planned.update is None else planned.update
-    return [answer(Question(connection, run, metric, parameters, arm, update, limit, planned.measures)) for arm in arms]
+    return [
+        answer(
+            Question(
+                connection=connection,
+                run=run,
+                metric=metric,
+                parameters=parameters,
+                arm=arm,
+                seeds=tuple(item.seed for item in plan.arms if item.condition == arm),
+                n_steps=n_steps,
+                update=update,
+                limit=limit,
+                measures=planned.measures,
+            )
+        )
+        for arm in arms
+    ]
 
 
 def _fault(metric: Metric, planned: PlannedCheck, arms: list[str], role: str) -> str | None:

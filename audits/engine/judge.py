@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from audits.engine.check import Check, Limit, Status
-from audits.engine.measure import Measurement, measure
+from audits.engine.measure import Measurement, measure, scope
 from audits.engine.metric import Metric
 from audits.store.reader import Run
 from audits.store.schema import tables
@@ -19,16 +19,35 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 @dataclass(frozen=True)
 class Question:
-    """One metric asked of one arm, with the limit that the plan sets."""
+    """One metric asked of one arm, with the limit that the plan sets.
+
+    Attributes:
+        seeds: the training seeds that the plan gives this arm; other seeds that were logged do not count.
+        n_steps: rollout steps of each seed that the gate rests on, from step 0.
+    """
 
     connection: "duckdb.DuckDBPyConnection"
     run: Run
     metric: Metric
     parameters: Mapping[str, str]
     arm: str
+    seeds: tuple[int, ...]
+    n_steps: int
     update: int | None
     limit: Limit
     measures: str
+
+    def measured(self, update: int | None) -> Measurement:
+        """Measure the metric on the planned seeds and steps of the arm, on one update."""
+        return measure(
+            self.connection,
+            self.metric,
+            self.parameters,
+            arm=self.arm,
+            update=update,
+            seeds=self.seeds,
+            n_steps=self.n_steps,
+        )
 
 
 def answer(question: Question) -> Check:
@@ -49,7 +68,10 @@ def answer(question: Question) -> Check:
         return replace(
             check, reason=f"table {metric.table} was never logged in this run", mend=_provided_by(metric.table)
         )
-    found = measure(question.connection, metric, question.parameters, arm=question.arm, update=question.update)
+    absent = _absent_columns(question)
+    if absent:
+        return replace(check, reason=f"column {absent[0]} was never logged", mend=_provided_by(metric.table))
+    found = question.measured(question.update)
     check = replace(
         check,
         value=found.value,
@@ -63,20 +85,28 @@ def answer(question: Question) -> Check:
         status, reason = _nothing_to_measure(question)
         mend = _SEAL_ANOTHER if status == "fail" else _provided_by(metric.table)
         return replace(check, status=status, reason=reason, mend=mend)
-    if found.non_finite:
+    if found.invalid:
         return replace(
             check,
             value=None,
             status="fail",
-            reason=f"{found.non_finite} of {found.rows} rows are NaN or infinite: the figure has no meaning",
-            mend="find them: SELECT * FROM loss_tokens WHERE NOT is_finite",
+            reason=f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure",
+            mend="find them: SELECT * FROM loss_tokens WHERE NOT is_valid",
         )
     check = replace(check, notes=tuple(_notes(question, found)))
     idle = _steps_without_the_update(question, found)
     if idle:
         return replace(check, status="fail", reason=idle)
+    wanted = len(question.seeds) * question.n_steps
+    if len(found.steps) < wanted:
+        reason = f"only {len(found.steps)} of {wanted} planned steps hold a row to measure"
+        return replace(check, status="inconclusive", reason=reason, mend="finish the run, or run it again")
     if not _inside(question, found):
         return replace(check, status="fail", reason=_why_outside(question, found))
+    alone = [seed for seed in found.seeds if not question.limit.admits(seed.value)]
+    if alone and metric.over != "every_step":
+        listed = ", ".join(f"seed {seed.seed} is at {seed.value:g}" for seed in alone)
+        return replace(check, status="fail", reason=f"inside the limit only together with the other seeds: {listed}")
     warnings = list(_warnings(question, found))
     return replace(check, status="warn" if warnings else "pass", reason="; ".join(warnings) or None)
 
@@ -96,6 +126,19 @@ def cannot_ask(metric: Metric, parameters: Mapping[str, str], limit: Limit, meas
         measures=measures,
         mend=_SEAL_ANOTHER,
     )
+
+
+def _absent_columns(question: Question) -> list[str]:
+    """Return the optional columns that the metric needs and of which the arm has no value."""
+    absent = []
+    for need in question.metric.needs:
+        table, name = need.split(".")
+        if next(column.required for column in tables()[table].columns if column.name == name):
+            continue
+        query = f'SELECT count("{name}") FROM {table} WHERE arm = ?'
+        (held,) = question.connection.execute(query, [question.arm]).fetchall()[0]
+        absent += [] if held else [need]
+    return absent
 
 
 def _provided_by(table: str) -> str:
@@ -127,8 +170,9 @@ def _steps_without_the_update(question: Question, found: Measurement) -> str | N
     """Return what is wrong where some steps never came to the update: a mean over the others would hide them."""
     if question.update is None:
         return None
-    query = f"SELECT count(DISTINCT (seed, step)) FROM {question.metric.table} WHERE arm = ?"
-    (logged,) = question.connection.execute(query, [question.arm]).fetchall()[0]
+    where = scope(question.arm, None, question.seeds, question.n_steps)
+    query = f"SELECT count(DISTINCT (seed, step)) FROM {question.metric.table} WHERE {where}"
+    (logged,) = question.connection.execute(query).fetchall()[0]
     idle = int(logged) - len(found.steps)
     if idle < 1:
         return None
@@ -189,5 +233,5 @@ def _first_update_factor(question: Question) -> float | None:
 
 
 def _at_first_update(question: Question) -> float | None:
-    first = measure(question.connection, question.metric, question.parameters, arm=question.arm, update=0)
+    first = question.measured(0)
     return first.value if isinstance(first.value, float) else None

@@ -1,11 +1,11 @@
 """Measures one metric on one arm: the figure, what it rests on, and the query that gives it again."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audits.engine.check import StepValue
+from audits.engine.check import SeedValue, StepValue
 from audits.engine.metric import Metric
 from audits.store.reader import sql_text
 
@@ -24,8 +24,9 @@ class Measurement:
         numerator: counted rows over all steps, where the figure is a share.
         denominator: rows that the figure is a share or quantile of; steps, where it is one a step.
         rows: rows read.
-        non_finite: rows with a log-probability or an advantage that is NaN or infinite.
+        invalid: rows with a number that is NaN or infinite, or a probability above 1.
         steps: the profile over steps.
+        seeds: the figure of each training seed alone.
         sql: a query for `audit sql` that gives `value` again.
     """
 
@@ -35,8 +36,9 @@ class Measurement:
     numerator: float | None
     denominator: int
     rows: int
-    non_finite: int
+    invalid: int
     steps: tuple[StepValue, ...]
+    seeds: tuple[SeedValue, ...]
     sql: str
 
 
@@ -47,6 +49,8 @@ def measure(
     *,
     arm: str,
     update: int | None,
+    seeds: Sequence[int] | None = None,
+    n_steps: int | None = None,
 ) -> Measurement:
     """Measure a metric on one arm, all its seeds and steps together and each step alone.
 
@@ -56,20 +60,24 @@ def measure(
         parameters: text of the plan's loss parameters by name.
         arm: the arm's condition.
         update: 0-based minibatch update, None for all.
+        seeds: training seeds to measure, None for all that were logged.
+        n_steps: measure steps 0 to n_steps - 1, None for all.
     """
-    where = scope(arm, update)
+    where = scope(arm, update, seeds, n_steps)
     inner = _inner_query(metric, parameters, where)
     columns = _outer_columns(metric, parameters)
     cursor = connection.execute(
         f"SELECT arm, seed, step, {', '.join(f'{text} AS {name}' for name, text in columns.items())}\n"
-        f"FROM ({inner})\nGROUP BY GROUPING SETS ((arm, seed, step), ())\nORDER BY arm NULLS FIRST, seed, step"
+        f"FROM ({inner})\nGROUP BY GROUPING SETS ((arm, seed, step), (seed), ())\nORDER BY ALL NULLS FIRST"
     )
     names = ["arm", "seed", "step", *columns]
-    total, *by_step = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    groups = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    total, *by_seed = [group for group in groups if group["step"] is None]
+    by_step = [group for group in groups if group["step"] is not None]
     sql = _reproducing_query(metric, parameters, where)
     rows = int(total["n_rows"] or 0)
     if not rows:
-        return Measurement(None, None, None, None, 0, 0, 0, (), sql)
+        return Measurement(None, None, None, None, 0, 0, 0, (), (), sql)
     denominator = int(total["denominator"]) if "denominator" in total else len(by_step)
     steps = tuple(
         StepValue(
@@ -85,29 +93,45 @@ def measure(
         numerator=total.get("numerator"),
         denominator=denominator,
         rows=rows,
-        non_finite=int(total["non_finite"] or 0),
+        invalid=int(total["invalid"] or 0),
         steps=steps,
+        seeds=tuple(
+            SeedValue(row["seed"], value)
+            for row in by_seed
+            if (value := _aggregate(metric, row["value"], _values(by_step, row["seed"]))) is not None
+        ),
         sql=sql,
     )
 
 
-def scope(arm: str, update: int | None) -> str:
-    """Return the WHERE condition for one arm and one update."""
-    return f"arm = {sql_text(arm)}" + ("" if update is None else f" AND update = {update:d}")
+def scope(arm: str, update: int | None, seeds: Sequence[int] | None = None, n_steps: int | None = None) -> str:
+    """Return the WHERE condition for one arm, one update, some seeds and the first steps; None leaves one out."""
+    parts = [f"arm = {sql_text(arm)}"]
+    if seeds is not None:
+        parts.append(f"seed IN ({', '.join(f'{seed:d}' for seed in seeds)})")
+    if n_steps is not None:
+        parts.append(f"step < {n_steps:d}")
+    if update is not None:
+        parts.append(f"update = {update:d}")
+    return " AND ".join(parts)
+
+
+def _values(by_step: list[dict[str, Any]], seed: int) -> list[Any]:
+    return [row["value"] for row in by_step if row["seed"] == seed]
 
 
 def _inner_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:
-    non_finite = "NOT is_finite" if metric.source == "loss_tokens" else "false"
+    invalid = "NOT is_valid" if metric.source == "loss_tokens" else "false"
     if "values" in metric.blocks:
         value = metric.fill(metric.blocks["values"], parameters)
         return (
-            f"SELECT arm, seed, step, {value} AS value, 1 AS n_rows, ({non_finite})::INTEGER AS non_finite "
+            f"SELECT arm, seed, step, {value} AS value, 1 AS n_rows, ({invalid})::INTEGER AS invalid "
             f"FROM {metric.source} WHERE {where}"
         )
     reach = f",\n{metric.fill(metric.blocks['reach'], parameters)} AS reach" if "reach" in metric.blocks else ""
     return (
         f"SELECT arm, seed, step, {metric.fill(metric.blocks['partials'], parameters)}{reach},\n"
-        f"count(*) AS n_rows, count(*) FILTER (WHERE {non_finite}) AS non_finite\n"
+        f"count(*) AS n_rows, count(*) FILTER (WHERE {invalid}) AS invalid\n"
         f"FROM {metric.source} WHERE {where} GROUP BY arm, seed, step"
     )
 
@@ -122,7 +146,7 @@ def _outer_columns(metric: Metric, parameters: Mapping[str, str]) -> dict[str, s
         columns["beside"] = metric.fill(metric.blocks["beside"], parameters)
     if "reach" in metric.blocks:
         columns["reach"] = "max(reach)"
-    return columns | {"n_rows": "sum(n_rows)", "non_finite": "sum(non_finite)"}
+    return columns | {"n_rows": "sum(n_rows)", "invalid": "sum(invalid)"}
 
 
 def _reproducing_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:

@@ -1,4 +1,5 @@
 import math
+import shutil
 
 import pytest
 from made_run import active_tokens, gate_check, made_plan, rewrite, tokens, updates, write_run
@@ -6,6 +7,7 @@ from made_run import active_tokens, gate_check, made_plan, rewrite, tokens, upda
 from analysis.errors import AuditError
 from audits.engine.check import Limit, combine
 from audits.engine.gate import evaluate_gate
+from audits.engine.metric import Metric
 from audits.store.reader import open_run
 
 
@@ -143,7 +145,7 @@ def test_more_missing_steps_than_a_line_holds_are_cut(tmp_path):
     assert "10, …" in checks["executed_steps", None].reason
 
 
-@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf, 0.4])
 def test_a_number_that_is_not_finite_fails_and_shows_no_figure(tmp_path, broken):
     def with_one(arm, seed, step):
         columns = active_tokens(arm, seed, step)
@@ -154,7 +156,7 @@ def test_a_number_that_is_not_finite_fails_and_shows_no_figure(tmp_path, broken)
     assert report.status == "fail"
     for metric in ("dppo_masked_token_fraction", "policy_drift_abs_p_q90", "grpo_clip_fraction"):
         assert (checks[metric, "dppo"].status, checks[metric, "dppo"].value) == ("fail", None)
-        assert "2 of 80 rows are NaN or infinite" in checks[metric, "dppo"].reason
+        assert "2 of 80 rows are NaN, infinite or a probability above 1" in checks[metric, "dppo"].reason
 
 
 def test_a_mean_that_rests_on_less_than_half_of_the_steps_warns(tmp_path):
@@ -308,3 +310,53 @@ def test_statuses_add_up_to_the_worst(statuses, together):
 def test_nan_is_outside_every_limit():
     for limit in (Limit(min=0.0), Limit(max=1.0), Limit(one_of=("1",)), Limit(0.0, 1.0)):
         assert not limit.admits(math.nan)
+
+
+def two_seeds():
+    plan = made_plan()
+    second = [{**arm, "name": f"{arm['condition']}_seed1", "seed": 1} for arm in plan["arms"]]
+    return plan | {"arms": [*plan["arms"], *second]}
+
+
+def calm_seed(dead):
+    def rows(arm, seed, step):
+        still = [(update, -0.5, -0.501, 1.0) for update in (0, 1) for _ in range(40)]
+        return tokens(still, step) if seed == dead else active_tokens(arm, seed, step)
+
+    return rows
+
+
+def test_a_seed_that_never_fired_is_not_carried_by_the_other(tmp_path):
+    report, checks = gate(tmp_path, two_seeds(), tokens_of=calm_seed(1))
+    assert report.status == "fail"
+    assert masked(checks).value == 0.05  # inside the limits, together
+    assert "seed 1 is at 0" in masked(checks).reason
+
+
+def test_a_seed_that_the_plan_does_not_name_does_not_count(tmp_path):
+    path = write_run(tmp_path / "run", tokens_of=calm_seed(0))
+    other = write_run(tmp_path / "other", two_seeds())
+    for table in ("tokens", "rollouts", "updates", "phases"):
+        shutil.copytree(other / table / "arm=dppo" / "seed=1", path / table / "arm=dppo" / "seed=1")
+    lines = (other / "files.jsonl").read_text().splitlines(keepends=True)
+    with (path / "files.jsonl").open("a") as handle:
+        handle.writelines(line for line in lines if "arm=dppo/seed=1/" in line)
+    run = open_run(path)
+    report = evaluate_gate(run, run.sealed.plan)
+    assert {check.id: check.value for check in report.checks}["dppo_masked_token_fraction"] == 0
+
+
+def test_a_step_without_a_token_is_missing_evidence(tmp_path):
+    def sometimes(arm, seed, step):
+        return tokens([], step) if step else active_tokens(arm, seed, step)
+
+    report, checks = gate(tmp_path, tokens_of=sometimes)
+    assert (report.status, masked(checks).status) == ("inconclusive", "inconclusive")
+    assert "1 of 2 planned steps" in masked(checks).reason
+
+
+def test_an_optional_column_that_was_not_logged_is_inconclusive(tmp_path, monkeypatch):
+    monkeypatch.setattr(Metric, "needs", property(lambda metric: ("tokens.entropy",)))
+    _report, checks = gate(tmp_path)
+    assert masked(checks).status == "inconclusive"
+    assert masked(checks).reason == "column tokens.entropy was never logged"

@@ -234,7 +234,7 @@ def test_each_row_that_is_not_finite_is_counted(tmp_path, broken, place):
     row = [1, -2.0, -0.1, 1.0]
     row[place] = broken
     found = measured(tmp_path, "dppo_masked_token_fraction", [tuple(row), (1, -2.0, -0.1, 1.0)])
-    assert (found.non_finite, found.rows) == (1, 2)
+    assert (found.invalid, found.rows) == (1, 2)
 
 
 def test_exact_zero_log_probabilities_are_certain_tokens_and_finite(tmp_path):
@@ -242,7 +242,7 @@ def test_exact_zero_log_probabilities_are_certain_tokens_and_finite(tmp_path):
         (tmp_path / str(number)).mkdir()
         rows = [(1, 0.0, 0.0, 1.0), (1, 0.0, -0.5, -1.0), (1, -0.5, 0.0, 1.0)]
         found = measured(tmp_path / str(number), "dppo_masked_token_fraction", rows, kind=kind)
-        assert (found.numerator, found.denominator, found.non_finite) == (2, 3, 0)
+        assert (found.numerator, found.denominator, found.invalid) == (2, 3, 0)
 
 
 def test_a_divergence_on_the_threshold_is_kept_and_one_beyond_it_is_masked(tmp_path):
