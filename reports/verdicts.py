@@ -3,7 +3,7 @@
 import math
 
 from audits.engine.decision import CriterionResult, DecisionReport
-from reports.display import LABEL_LIMIT, Scale, count, decimals, number, signed, text
+from reports.display import LABEL_LIMIT, Scale, command, count, decimals, number, signed, text
 
 GUARANTEES = {
     "proven": "proven: its coverage holds for any number of items",
@@ -124,3 +124,9 @@ def speaks_of(report: DecisionReport, decoding: str | None) -> str:
             "other data or other settings of the algorithm."
         )
     return f"The unit of inference is {text(report.unit, LABEL_LIMIT)!r}; it says nothing beyond that unit."
+
+
+def decide_command(report: DecisionReport, method: str | None = None) -> str:
+    """Return the command line that gives the decision again, with the options it was made with."""
+    options = [word for pair in report.options for word in pair]
+    return command("audit", "decide", report.run, "--method", method or report.method, *options)

@@ -43,6 +43,18 @@ def lint(plan: AnyPlan) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (_ORDER[finding.severity or "note"], finding.reads == "prose")))
 
 
+def blocking(plan: AnyPlan) -> tuple[Finding, ...]:
+    """Return the findings that forbid a full run; the lints that never forbid one are not run."""
+    version = format_of(plan)
+    found = (
+        _complete(finding, rule)
+        for rule in all_lints()
+        if version in rule.info.formats and rule.info.severity == "error"
+        for finding in rule.findings(plan)
+    )
+    return tuple(finding for finding in found if finding.severity == "error")
+
+
 def _load(name: str) -> Lint:
     module = importlib.import_module(f"{lints.__name__}.{name}")
     return Lint(id=name, documentation=(module.__doc__ or "").strip(), info=module.LINT, findings=module.findings)

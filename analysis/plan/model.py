@@ -8,6 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+MAX_SEED = 2**31 - 1
+MAX_UPDATES = 127  # the format's column `update` is one byte
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]
 Positive = Annotated[float, Field(gt=0.0)]
 Count = Annotated[int, Field(ge=1)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -30,7 +34,9 @@ class Rollout(PlanPart):
     max_tokens: Count = Field(description="largest number of new tokens of a sample")
     renderer: str = Field(description="the chat renderer, or 'plain' where the prompt is sent as it is")
     stop: list[str] = Field(default_factory=list, description="extra stop strings; the end token always stops")
-    updates_per_batch: Count = Field(description="optimiser steps on each batch; the batch is split by group")
+    updates_per_batch: Annotated[int, Field(ge=1, le=MAX_UPDATES)] = Field(
+        description="optimiser steps on each batch; the batch is split by group"
+    )
     rollout_batches: Count = Field(description="batches of the full run; times updates_per_batch: its optimiser steps")
 
 
@@ -65,6 +71,8 @@ class Loss(PlanPart):
                 raise ValueError("a ratio_clip loss has eps, and neither delta nor divergence")
             if self.form != "ratio":
                 raise ValueError("a ratio_clip loss exists in the ratio form only")
+            if self.truncation is not None and self.truncation < 1.0 + self.eps:
+                raise ValueError("truncation below 1 + eps acts before the clip: the clip share would mean nothing")
         elif self.eps is not None or self.delta is None or self.divergence is None:
             raise ValueError("a divergence_mask loss has divergence and delta, and no eps")
         return self
@@ -73,11 +81,17 @@ class Loss(PlanPart):
 class Arm(PlanPart):
     """One training run: a condition (the treatment or what it is compared with) under one seed."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    name: Name
     role: Literal["baseline", "treatment", "other"] = Field(description="what the contrast weighs")
-    condition: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    seed: Annotated[int, Field(ge=0)]
+    condition: Name
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)]
     loss: str = Field(description="an id under losses")
+
+    @model_validator(mode="after")
+    def _not_the_base_model(self) -> "Arm":
+        if self.condition == "base":
+            raise ValueError("condition base is the base model's own in a run directory; choose another name")
+        return self
 
 
 class Optimizer(PlanPart):

@@ -38,6 +38,14 @@ class RuleOptions:
         """Names of the options that were given."""
         return [name for name, value in vars(self).items() if value is not None]
 
+    @property
+    def as_typed(self) -> tuple[tuple[str, str], ...]:
+        """The given options as they stand on a command line."""
+        numbers = {name: f"{getattr(self, name):.12g}" for name in self.given if name != "weights"}
+        if self.weights is not None:
+            numbers["weights"] = ",".join(f"{role}={weight:.12g}" for role, weight in self.weights.items())
+        return tuple((f"--{name}", value) for name, value in numbers.items())
+
 
 def decide(run: Run, *, method: str | None = None, options: RuleOptions | None = None) -> DecisionReport:
     """Decide on a run by its plan's rule, or by the default rule where no plan is sealed in it.
@@ -62,8 +70,7 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
     rule = run.sealed.plan.decision_rule if run.sealed is not None else _default_rule(method, options)
     chosen = load_method(rule.method)
     asked = load_method(method) if method is not None and method != rule.method else None
-    for loaded in (chosen, asked):
-        _refuse_other_unit(rule, loaded)
+    _refuse_other_unit(rule, chosen)
     if run.sealed is not None:
         _refuse_other_metrics(run, run.sealed.plan)
     roles = list(dict.fromkeys(role for criterion in rule.criteria for role in criterion.weights))
@@ -89,12 +96,13 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         exploratory=tuple(_exploratory(rule, beside, items, names) for beside in _beside(chosen, asked, result)),
         reasons=reasons,
         plan_sha256=run.sealed.sha256 if run.sealed is not None else None,
+        options=options.as_typed,
     )
 
 
-def _refuse_other_unit(rule: DecisionRule, method: DecisionMethod | None) -> None:
+def _refuse_other_unit(rule: DecisionRule, method: DecisionMethod) -> None:
     """Refuse a method that generalises over another unit than the rule's claim."""
-    if method is None or method.unit == rule.unit:
+    if method.unit == rule.unit:
         return
     fitting = ", ".join(method_ids(rule.unit))
     if rule.unit == "training_seeds":
@@ -188,13 +196,14 @@ def _apply(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> Rul
 def _standing(run: Run, result: RuleVerdict, n_items: int) -> tuple[str, tuple[str, ...]]:
     if run.sealed is None:
         return result.verdict, ("no plan is sealed in this run: the rule was not registered", *result.reasons)
-    if run.manifest.kind == "imported":
-        return result.verdict, ("imported: these outcomes were not made by a run of the sealed plan", *result.reasons)
     if run.manifest.kind == "pilot":
         return "inconclusive", ("pilot: a pilot is evaluated on validation items and decides nothing",)
+    # run.json can be edited: whatever kind it names, a sealed plan's conditions hold.
     void = void_reasons(run, run.sealed)
     if void:
         return "void", void
+    if run.manifest.kind == "imported":
+        return result.verdict, ("imported: these outcomes were not made by a run of the sealed plan", *result.reasons)
     absent = unfinished(run, run.sealed.plan, n_items)
     return ("inconclusive", absent) if absent else (result.verdict, result.reasons)
 
@@ -232,7 +241,13 @@ def _criteria(rule: DecisionRule, result: RuleVerdict, names: Mapping[str, str])
 def _exploratory(
     rule: DecisionRule, method: DecisionMethod, items: ItemScores, names: Mapping[str, str]
 ) -> Exploratory:
-    return Exploratory(method.id, method.info.guarantee, _criteria(rule, _apply(rule, method, items), names))
+    """Return a method's interval, or why it has none here: what was not registered never stops the decision."""
+    try:
+        _refuse_other_unit(rule, method)
+        criteria = _criteria(rule, _apply(rule, method, items), names)
+    except AuditError as error:
+        return Exploratory(method.id, method.info.guarantee, (), error.message)
+    return Exploratory(method.id, method.info.guarantee, criteria)
 
 
 def _contrast(criterion: Criterion, names: Mapping[str, str]) -> str:

@@ -34,11 +34,17 @@ class CriterionResult:
 
 @dataclass(frozen=True)
 class Exploratory:
-    """An interval that was not registered: it is printed and never decides."""
+    """An interval that was not registered: it is printed and never decides.
+
+    Attributes:
+        criteria: empty where the method has no interval for these data.
+        reason: why it has none.
+    """
 
     method: str
     guarantee: Guarantee
     criteria: tuple[CriterionResult, ...]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class DecisionReport:
     exploratory: tuple[Exploratory, ...] = ()
     reasons: tuple[str, ...] = ()
     plan_sha256: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
     recorded_look: bool = False
     n_seeds: int | None = None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from analysis.errors import AuditError
+from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
 from audits.engine.check import CheckReport, Status
 from audits.engine.completeness import check_steps
@@ -74,7 +75,12 @@ def void_reasons(run: Run, sealed: SealedPlan) -> tuple[str, ...]:
     Raises:
         AuditError: a file of the run or of its pilot is damaged.
     """
-    return (*_seal(run, sealed), *_linked_pilot(run, sealed))
+    return (*_seal(run, sealed), *plan_faults(sealed), *_linked_pilot(run, sealed))
+
+
+def plan_faults(sealed: SealedPlan) -> tuple[str, ...]:
+    """Return the lints' errors on a plan: what is unresolved or cannot work, each with its path."""
+    return tuple(f"the plan is not sound: {item.path}: {item.message} ({item.lint})" for item in blocking(sealed.plan))
 
 
 def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Opens a run: what it is, which files are whole, and DuckDB connections over them."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -210,7 +211,10 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     """
     import duckdb
 
-    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
+    spill = tempfile.TemporaryDirectory(prefix="runaudit-")
+    connection = duckdb.connect(
+        ":memory:", config={"autoinstall_known_extensions": False, "temp_directory": spill.name}
+    )
     # Our own SQL at fault is a bug and keeps its traceback; whatever else the engine raises, the data are at fault.
     ours = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
     try:
@@ -226,6 +230,7 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
         raise AuditError(f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
+        spill.cleanup()
 
 
 def view_texts() -> Iterator[tuple[str, str]]:

@@ -34,6 +34,7 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
             {
                 "method": other.method,
                 "guarantee": other.guarantee,
+                "reason": other.reason,
                 "criteria": [_criterion(criterion) for criterion in other.criteria],
             }
             for other in report.exploratory

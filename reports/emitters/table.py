@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 from analysis.printable import printable
 from audits.engine.check import Check, CheckReport
 from audits.engine.decision import CriterionResult, DecisionReport
-from reports.display import VERDICT_SIGNS, Scale, command, count, number, signed, status_sign, status_word, text
+from reports.display import VERDICT_SIGNS, Scale, count, number, signed, status_sign, status_word, text
 from reports.emitters.lines import check_name, sql_command
 from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_text, remarks, value_text
-from reports.verdicts import guarantee, head, interval_sentence, places_of, speaks_of
+from reports.verdicts import decide_command, guarantee, head, interval_sentence, places_of, speaks_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -140,8 +140,9 @@ def _facts(report: DecisionReport) -> list[tuple[str, str]]:
     for criterion in report.criteria:
         facts += _counted(criterion, len(report.criteria) > 1)
     for other in report.exploratory:
-        facts += [(f"exploratory {text(other.method, 40)}", _short(item)) for item in other.criteria]
-    again = command("audit", "decide", report.run, "--method", report.method)
+        label = f"exploratory {text(other.method, 40)}"
+        facts += [(label, _short(item)) for item in other.criteria] or [(label, text(other.reason or "no interval"))]
+    again = decide_command(report)
     return [*facts, ("again", again)]
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import LABEL_LIMIT, NO_NUMBER, VERDICT_SIGNS, Scale, count, number, signed, text
 from reports.parts import Column, Command, Figure, Forest, ForestRow, ReportInputs, Section, Table
-from reports.sections.verdict import decide_command
-from reports.verdicts import interval_sentence, places_of, position
+from reports.verdicts import decide_command, interval_sentence, places_of, position
 
 ORDER = 20
 SHOWN_CRITERIA = 12
@@ -75,7 +74,7 @@ def build(inputs: ReportInputs) -> Section:
         takeaway=_takeaway(report),
         figures=tuple(figures),
         tables=(*tables, *_counts(report)),
-        commands=_commands(inputs.run, report),
+        commands=_commands(report),
         notes=_notes(report),
     )
 
@@ -206,11 +205,11 @@ def _counts(report: DecisionReport) -> tuple[Table, ...]:
     return (Table(caption="Items by who answered right", columns=_COUNT_COLUMNS, rows=rows),)
 
 
-def _commands(run: str, report: DecisionReport) -> tuple[Command, ...]:
+def _commands(report: DecisionReport) -> tuple[Command, ...]:
     methods = dict.fromkeys([report.method, *(other.method for other in report.exploratory)])
     return tuple(
         Command(
-            f"interval-command-{index}", f"the intervals of {text(method, LABEL_LIMIT)}", decide_command(run, method)
+            f"interval-command-{index}", f"the intervals of {text(method, LABEL_LIMIT)}", decide_command(report, method)
         )
         for index, method in enumerate(methods)
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from audits.engine.decision import DecisionReport
 from reports.display import LABEL_LIMIT, VERDICT_SIGNS, command, count, text
 from reports.parts import Command, Fact, ReportInputs, Section
-from reports.verdicts import guarantee, head, interval_sentence, speaks_of
+from reports.verdicts import decide_command, guarantee, head, interval_sentence, speaks_of
 
 ORDER = 10
 SHOWN_CRITERIA = 8
@@ -49,7 +49,7 @@ def build(inputs: ReportInputs) -> VerdictSection:
         id="verdict",
         title="Verdict",
         takeaway=head(report),
-        commands=(Command("verdict-command", "this verdict", decide_command(inputs.run, report.method)),),
+        commands=(Command("verdict-command", "this verdict", decide_command(report)),),
         state=report.verdict if report.verdict in VERDICT_SIGNS else "none",
         word=text(report.verdict, LABEL_LIMIT).capitalize() or "No decision",
         sign=VERDICT_SIGNS.get(report.verdict, "?"),
@@ -58,11 +58,6 @@ def build(inputs: ReportInputs) -> VerdictSection:
         facts=_facts(inputs.run, report),
         speaks=speaks_of(report, _decoding(inputs)),
     )
-
-
-def decide_command(run: str, method: str) -> str:
-    """Return the command line that gives a method's intervals again."""
-    return command("audit", "decide", run, "--method", method)
 
 
 def _decoding(inputs: ReportInputs) -> str | None:

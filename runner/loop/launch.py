@@ -11,9 +11,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from analysis.errors import AuditError
+from analysis.errors import AuditError, Refused
 from analysis.plan.model import Plan
-from audits.engine.standing import needs_pilot
+from audits.engine.standing import needs_pilot, plan_faults
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink
 from audits.store.seal import PLAN_NAME, SealedPlan, read_text, seal_text
 from audits.store.writer import RunWriter
@@ -68,6 +68,9 @@ def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, p
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise AuditError(f"{out}: exists and is not empty. Choose another --out, or remove it first")
+    faults = plan_faults(sealed) if kind == "full" else ()
+    if faults:
+        raise Refused("\n".join(["no full run of this plan; `audit spec` says what would mend it:", *faults]))
     if kind == "pilot" or not needs_pilot(sealed.plan):
         return Launch(kind, sealed, out)
     if pilot_run is None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -65,7 +67,12 @@ def create_app(engine: Engine) -> Starlette:
         Route("/api/v1/get_server_capabilities", _get(engine.capabilities)),
         Route("/api/v1/healthz", _get(lambda: {"status": "ok"})),
     ]
-    return Starlette(routes=routes, exception_handlers={UserFault: _fault, HTTPException: _http_fault})
+    return Starlette(
+        routes=routes,
+        exception_handlers={UserFault: _fault, HTTPException: _http_fault},
+        # A page in a browser must not reach the service under a name of its own that points to this machine.
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
+    )
 
 
 def _post(path: str, handler: Handler) -> Endpoint:

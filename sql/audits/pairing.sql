@@ -14,7 +14,10 @@ WITH final AS (
 ), samples AS (
     SELECT item_id, max(n_samples) AS most FROM cells GROUP BY item_id
 ), prompts_of_item AS (
-    SELECT item_id, count(DISTINCT prompt_id) AS n_prompts FROM final GROUP BY item_id
+    SELECT final.item_id, count(DISTINCT coalesce(prompts.prompt_sha256, final.prompt_id)) AS n_prompts
+    FROM final
+    LEFT JOIN prompts ON prompts.prompt_id = final.prompt_id
+    GROUP BY final.item_id
 )
 SELECT 'missing' AS fault, item_id, arm, seed, 'the other arm has this item' AS detail
 FROM cells WHERE n_samples = 0
@@ -30,6 +33,9 @@ FROM final WHERE error IS NOT NULL
 UNION ALL
 SELECT 'not a number', item_id, arm, seed, coalesce(score::VARCHAR, 'null')
 FROM final WHERE error IS NULL AND (score IS NULL OR NOT isfinite(score))
+UNION ALL
+SELECT 'outside 0 to 1', item_id, arm, seed, score::VARCHAR
+FROM final WHERE error IS NULL AND isfinite(score) AND NOT score BETWEEN 0 AND 1
 UNION ALL
 SELECT 'prompt', item_id, NULL, NULL, n_prompts || ' different prompts for one item'
 FROM prompts_of_item WHERE n_prompts > 1

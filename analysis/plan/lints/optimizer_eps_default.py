@@ -30,7 +30,7 @@ def findings(plan: AnyPlan) -> Iterator[Finding]:
                 "optimizer.eps",
                 f"planned {plan.optimizer.eps:g}; the SDK's own default is {SDK_DEFAULT_EPS:g}, "
                 "so a call that leaves eps out would not run this plan",
-                "Nothing to do here: the runner passes every field, and the gate compares what was executed.",
+                "Nothing to do here: the runner passes every field, and table updates holds what was sent.",
                 severity="note",
                 reads="fields",
             )

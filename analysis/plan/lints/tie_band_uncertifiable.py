@@ -15,7 +15,7 @@ from analysis.plan.parse import AnyPlan
 from analysis.plan.rule import Registered, registered
 from analysis.power import bonett_price_interval, hoeffding_items, largest_certifiable_discordance
 
-LINT = LintInfo(severity="warn", formats=(3,))
+LINT = LintInfo(severity="error", formats=(3,))
 TARGET = 0.8
 # Two systems rarely disagree on more than this share; a band that holds up to it needs no remark.
 ORDINARY_DISCORDANCE = 0.2

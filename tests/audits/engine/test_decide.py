@@ -187,7 +187,7 @@ def test_an_endless_error_text_is_cut(tmp_path):
 
 
 def test_a_score_outside_the_bounds_names_the_item(tmp_path):
-    with pytest.raises(AuditError, match=r"item item-001: the treatment score 1\.5"):
+    with pytest.raises(AuditError, match="outside 0 to 1: item item-001 in arm treatment"):
         decided(outcomes(tmp_path, [0.0, 1.5], [0.0, 1.0]))
 
 
@@ -196,7 +196,7 @@ def test_nothing_to_decide_on_is_an_error(tmp_path):
         with pytest.raises(AuditError, match="role"):
             decided(write_outcomes(tmp_path / name, arms))
     base_only = {"treatment": [evals(right(2), checkpoint="base")], "baseline": [evals(right(2), checkpoint="base")]}
-    with pytest.raises(AuditError, match="no final evaluation"):
+    with pytest.raises(AuditError, match="its name says final"):
         decided(write_outcomes(tmp_path / "base", base_only))
     empty = {"treatment": [evals([])], "baseline": [evals([])]}
     with pytest.raises(AuditError, match="nothing to decide on"):
@@ -380,19 +380,19 @@ def test_a_required_preflight_that_passed_is_enough(tmp_path):
 @pytest.mark.parametrize("content", ["", "[]", "{}", '"x"', "null", "1" * 5000, "[" * 100_000, "\xff"])
 def test_a_preflight_result_that_is_none_is_an_error_that_names_it(tmp_path, content):
     run = preflight(tmp_path, {"status": "pass"})
-    (tmp_path / "pilot/preflight/correctness.json").write_text(content, encoding="latin-1")
-    with pytest.raises(AuditError, match=r"correctness\.json") as error:
+    (tmp_path / "pilot/preflight/restoration.json").write_text(content, encoding="latin-1")
+    with pytest.raises(AuditError, match=r"restoration\.json") as error:
         decided(run)
     assert len(error.value.message) < 1000
 
 
 def preflight(tmp_path, result):
-    plan = made_plan(preflights__correctness__required=True)
+    plan = made_plan(preflights__restoration__required=True)
     run = write_experiment(tmp_path, plan)
     if result is not None:
         (tmp_path / "pilot/preflight").mkdir()
         body = json.dumps({"plan_sha256": sealed(plan).sha256} | result)
-        (tmp_path / "pilot/preflight/correctness.json").write_text(body)
+        (tmp_path / "pilot/preflight/restoration.json").write_text(body)
     return run
 
 
@@ -468,3 +468,32 @@ def test_a_damaged_pilot_is_an_error_and_not_a_verdict(tmp_path):
     (tmp_path / "pilot/tokens/arm=dppo/seed=0/step=000000.parquet").write_bytes(b"")
     with pytest.raises(AuditError, match="pilot"):
         decided(run)
+
+
+def test_a_plan_with_an_unresolved_pin_makes_the_claim_void(tmp_path):
+    plan = made_plan()
+    plan["preflights"] = {"correctness": {"required": False, "settings": {"reference_revision": "UNRESOLVED: pin it"}}}
+    void(write_experiment(tmp_path, plan), "unresolved_pins")
+
+
+def test_the_kind_in_run_json_frees_no_run_from_its_plan(tmp_path):
+    run = write_experiment(tmp_path)
+    change_json(run / "plan.json", decision_rule__alpha=0.1)
+    change_json(run / "run.json", kind="imported")
+    void(run, "changed after it was sealed")
+
+
+def test_an_exploratory_method_that_does_not_fit_stops_nothing(tmp_path):
+    run = outcomes(tmp_path, [0.5, 1.0] * 10, [0.0, 0.25] * 10)
+    report = decided(write_experiment(tmp_path / "sealed"), method="seed_level_t")
+    assert report.verdict == "validated"
+    assert report.exploratory[0].criteria == ()
+    assert "training seeds" in report.exploratory[0].reason
+    with pytest.raises(AuditError, match="paired_hoeffding"):
+        decided(run, method="paired_tango")  # without a plan the method asked for is the rule
+
+
+def test_the_options_of_the_rule_are_kept_for_the_command_that_gives_it_again(tmp_path):
+    options = RuleOptions(alpha=0.1, margin=0.02, weights={"treatment": 1.0, "baseline": -1.0})
+    report = decided(outcomes(tmp_path, right(20), right(0)), options=options)
+    assert report.options == (("--alpha", "0.1"), ("--margin", "0.02"), ("--weights", "treatment=1,baseline=-1"))

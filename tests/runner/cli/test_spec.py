@@ -67,10 +67,10 @@ def test_json_is_one_object_with_the_same_findings(spec):
     assert all(finding.keys() >= {"lint", "severity", "path", "message", "mend"} for finding in result["findings"])
 
 
-@pytest.mark.parametrize(("name", "status"), [("demo", "pass"), ("dppo_vs_grpo_v1", "warn")])
+@pytest.mark.parametrize(("name", "status"), [("demo", "pass"), ("dppo_vs_grpo_v1", "fail")])
 def test_status_is_the_worst_severity_and_only_errors_fail(spec, name, status):
     code, out, _ = spec(name, format="json")
-    assert code == 0
+    assert code == int(status == "fail")
     assert json.loads(out)["status"] == status
 
 

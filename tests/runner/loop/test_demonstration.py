@@ -8,7 +8,7 @@ from runner.loop.demonstration import MEANINGS, Places, run_demonstration
 # The SDK never closes the connection over which it fetches its configuration; whenever that is collected, it warns.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
-LIMITS = [{"metric": "policy_drift_abs_p_q90", "measures": "drift", "min": 0.0, "arm": "treatment", "update": 1}]
+LIMITS = [{"metric": "policy_drift_abs_p_q90", "measures": "drift", "min": 1e-9, "arm": "treatment", "update": 1}]
 
 
 @pytest.fixture
