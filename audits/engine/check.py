@@ -62,6 +62,8 @@ class Check:
         value: the measured figure, or None with a `reason`.
         numerator: the counted rows, where the figure is a share.
         denominator: the rows (or groups) the figure is a share or quantile of.
+        over: how steps are aggregated: `mean_of_steps` (the counts beside the value are of all steps together),
+            `pooled` or `every_step`; None where the figure has no steps.
         rows_examined: rows read to get the figure; 0 is never a pass.
         definition: definition id with anchor and denominator, `dppo_binary_tv@sampler/loss_tokens`.
         notes: facts that stand beside the figure (for example the same quantile at the first update).
@@ -81,6 +83,7 @@ class Check:
     rows_examined: int
     numerator: float | None = None
     denominator: int | None = None
+    over: str | None = None
     reason: str | None = None
     notes: tuple[str, ...] = ()
     steps: tuple[StepValue, ...] = ()

@@ -78,6 +78,7 @@ def answer(question: Question) -> Check:
         numerator=found.numerator,
         denominator=found.denominator,
         rows_examined=found.rows,
+        over=metric.over,
         steps=found.steps,
         sql=found.sql,
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analysis.errors import AuditError
 from analysis.paired.sample import PairedSample, sample_from_scores, sample_from_seeds
+from analysis.printable import printable
 from analysis.seeds.sample import SeedScores
 from audits.engine.audit import Findings, run_audit
 from audits.store.reader import Run, connect
@@ -180,7 +181,8 @@ def _broken_pairing(run: Run, findings: Findings) -> str:
     lines = [f"{run.path}: the pairing is broken ({len(findings.rows)} faults), so there is no number to trust"]
     for fault, item_id, arm, seed, detail in findings.rows[:_LISTED]:
         where = "" if arm is None else f" in arm {arm}, seed {seed}"
-        lines.append(f"  {fault}: item {item_id:.80}{where}: {detail!s:.200}")
+        named, told = printable(str(item_id), limit=80), printable(str(detail), limit=200)
+        lines.append(f"  {fault}: item {named}{where}: {told}")
     if len(findings.rows) > _LISTED:
         lines.append(f"  … and {len(findings.rows) - _LISTED} more")
     lines.append(f"  {findings.check.mend}")

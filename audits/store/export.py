@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from analysis.errors import AuditError
+from analysis.printable import printable
 from audits.store.durable import whole_file
 
 
@@ -40,7 +41,9 @@ def write_csv(reader: Any, stream: TextIO) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(reader.schema.names)
     for row in rows_of(reader):
-        writer.writerow([_csv_value(value) for value in row])
+        cells = [_csv_value(value) for value in row]
+        # A file gets the text as it is; a terminal would obey its control characters.
+        writer.writerow([printable(cell) if isinstance(cell, str) and stream.isatty() else cell for cell in cells])
 
 
 def write_json(reader: Any, stream: TextIO) -> None:
@@ -54,7 +57,7 @@ def write_json(reader: Any, stream: TextIO) -> None:
     separator = "[\n"
     for row in rows_of(reader):
         body = {name: _json_value(value) for name, value in zip(names, row, strict=True)}
-        stream.write(separator + json.dumps(body, ensure_ascii=False, allow_nan=False))
+        stream.write(separator + json.dumps(body, ensure_ascii=stream.isatty(), allow_nan=False))
         separator = ",\n"
     stream.write("\n]\n" if separator == ",\n" else "[]\n")
 

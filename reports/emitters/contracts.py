@@ -114,6 +114,7 @@ def _check(check: Check) -> dict[str, Any]:
             },
             "numerator": check.numerator,
             "denominator": check.denominator,
+            "over": check.over,
             "rows_examined": check.rows_examined,
             "definition": check.definition,
             "arm": check.arm,

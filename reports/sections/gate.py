@@ -126,7 +126,12 @@ def counted_text(check: Check) -> str:
         return "no denominator"
     if check.numerator is None:
         return f"of {count(check.denominator)}"
-    return f"{count(check.numerator)} of {count(check.denominator)}"
+    counted = f"{count(check.numerator)} of {count(check.denominator)}"
+    if check.over != "mean_of_steps" or not check.denominator:
+        return counted
+    # The value is the mean of per-step shares, which the pooled counts beside it do not give.
+    pooled = f"{check.numerator / check.denominator:.4g}"
+    return f"mean of {count(len(check.steps))} step shares; in all {counted} = {pooled}"
 
 
 def limit_text(check: Check) -> str:

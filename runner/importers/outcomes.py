@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from analysis.errors import AuditError
+from analysis.printable import printable
 from audits.store.layout import partition_folder
 from audits.store.manifest import ArmRecord, Manifest
 from audits.store.writer import RunWriter
@@ -184,7 +185,7 @@ def _role(name: str) -> Literal["baseline", "treatment", "other"]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return printable(text, limit=_LONGEST)
 
 
 def _few(entries: list[str]) -> str:

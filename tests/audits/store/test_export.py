@@ -113,3 +113,19 @@ def test_invalid_text_in_a_foreign_file_is_an_error_that_names_the_column():
     batch = pa.record_batch([broken], names=["x"])
     with pytest.raises(AuditError, match="column x"):
         list(rows_of(pa.RecordBatchReader.from_batches(batch.schema, [batch])))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("write", [write_csv, write_json])
+def test_a_terminal_is_sent_no_control_character(write):
+
+    table = pa.table({"text": ["\x1b[31mred\x9b"]})
+    shown, stored = Terminal(), io.StringIO()
+    write(table.to_reader(), shown)
+    write(table.to_reader(), stored)
+    assert not {"\x1b", "\x9b"} & set(shown.getvalue())
+    assert "\x9b" in stored.getvalue()
