@@ -1,6 +1,5 @@
 """Every decision method, found by its file: `<id>.py` in the folder of the unit that it generalises over."""
 
-import difflib
 import importlib
 import pkgutil
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Literal, Protocol
 import analysis.decisions
 import analysis.seed_decisions
 from analysis.errors import AuditError
+from analysis.nearest import hint
 from analysis.paired.interval import Interval, Method
 from analysis.paired.sample import PairedSample
 
@@ -69,6 +69,4 @@ def load_method(method_id: str) -> DecisionMethod:
             module = importlib.import_module(f"{folder.__name__}.{method_id}")
             return DecisionMethod(method_id, module.METHOD, module.interval, unit)
     known = [known_id for unit in _FOLDERS for known_id in method_ids(unit)]
-    near = difflib.get_close_matches(method_id, known, n=1)
-    hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(known)}"
-    raise AuditError(f'there is no decision method "{method_id}"{hint}')
+    raise AuditError(f'there is no decision method "{method_id}"{hint(method_id, known)}')

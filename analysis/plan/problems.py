@@ -1,6 +1,5 @@
 """What is wrong with a plan, in words: the path of the key, the fault, and the nearest known name."""
 
-import difflib
 import inspect
 import json
 import typing
@@ -9,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
+from analysis.nearest import nearest_name
 
 _BOUNDS = {
     "greater_than": ("gt", ">"),
@@ -46,8 +47,8 @@ def join_key(path: str, key: str) -> str:
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """Return `; did you mean "delta"?`, or nothing where no known name is near."""
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    near = nearest_name(name.lower(), known)
+    return f'; did you mean "{near}"?' if near else ""
 
 
 def _fault(problem: ErrorDetails, model: type[BaseModel]) -> str:

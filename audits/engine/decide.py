@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.errors import AuditError
+from analysis.paired.mcnemar import mcnemar_exact, mcnemar_mid_p
 from analysis.paired.methods import DecisionMethod, Unit, load_method, method_ids, proven_method_for
 from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
@@ -232,7 +233,9 @@ def _criteria(rule: DecisionRule, result: RuleVerdict, names: Mapping[str, str])
             p_value=found.interval.p_value,
             bounds=found.contrast.sample.bounds,
             contrast=_contrast(criterion, names),
-            counts=found.contrast.sample.counts,
+            counts=(counts := found.contrast.sample.counts),
+            mcnemar_exact=None if counts is None else mcnemar_exact(counts.only_treatment, counts.only_baseline),
+            mcnemar_mid_p=None if counts is None else mcnemar_mid_p(counts.only_treatment, counts.only_baseline),
         )
         for criterion, found in zip(rule.criteria, result.criteria, strict=True)
     )

@@ -12,6 +12,8 @@ class CriterionResult:
 
     Attributes:
         bounds: smallest and largest possible difference of one item.
+        mcnemar_exact: two-sided exact p-value of no difference, beside the interval; None without counts.
+        mcnemar_mid_p: the same with half of the observed table's probability.
         contrast: the difference in words, "dppo_seed0 minus grpo_seed0".
         counts: the 2 x 2 table of right/wrong scores, where one arm is taken from another; its "treatment" is the
             first arm of the contrast and its "baseline" the second.
@@ -30,6 +32,8 @@ class CriterionResult:
     bounds: tuple[float, float]
     contrast: str
     counts: PairedCounts | None
+    mcnemar_exact: float | None = None
+    mcnemar_mid_p: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """A metric: one file in `sql/metrics/`, its header and its blocks of SQL."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from analysis.errors import AuditError
+from analysis.nearest import hint
 from audits.store.schema import SQL_FOLDER
 
 _LABEL = re.compile(r"^-- ([a-z ]+):\s*(.*)$")
@@ -102,9 +102,7 @@ def load_metric(metric_id: str) -> Metric:
     """
     known = metric_ids()
     if metric_id not in known:
-        near = difflib.get_close_matches(metric_id, known, n=1)
-        hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(known)}"
-        raise AuditError(f'there is no metric "{metric_id}"{hint}')
+        raise AuditError(f'there is no metric "{metric_id}"{hint(metric_id, known)}')
     return parse_metric(metric_id, (SQL_FOLDER / "metrics" / f"{metric_id}.sql").read_text(encoding="utf-8"))
 
 

@@ -13,6 +13,7 @@ from analysis.printable import printable
 from analysis.seeds.sample import SeedScores
 from audits.engine.audit import Findings, run_audit
 from audits.store.reader import Run, connect
+from audits.store.verify import damaged_files
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,6 +60,9 @@ def load_item_scores(run: Run, roles: Sequence[str], seeds: Sequence[int] | None
             f"{run.path}: no evaluation was logged, so there is nothing to decide on. "
             "`audit run` evaluates the final checkpoints; `audit import` brings outcomes from elsewhere"
         )
+    damaged = next(damaged_files(run, "evals"), None)
+    if damaged:
+        raise AuditError(f"{run.path}: {damaged}. Restore it: no verdict rests on outcomes that changed")
     with connect(run) as connection:
         findings = run_audit(connection, run, "pairing")
         if findings.rows:

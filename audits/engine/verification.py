@@ -33,7 +33,7 @@ def _seal(run: Run) -> Check:
         arm=None,
         rows_examined=int(sealed is not None),
         reason=reason,
-        measures="the plan is the one that was sealed before the first token",
+        measures="plan.json is the plan whose sha256 run.json has held since the run was made",
     )
 
 

@@ -7,13 +7,17 @@ from audits.store.manifest import FILES_NAME, FileRecord
 from audits.store.reader import Run
 
 
-def damaged_files(run: Run) -> Iterator[str]:
+def damaged_files(run: Run, table: str | None = None) -> Iterator[str]:
     """Yield what is wrong, one line a file that is missing or differs from its line in `files.jsonl`.
+
+    Args:
+        run: the run.
+        table: look at the files of this table only; None for all.
 
     Size and sha256 are compared, so that one flipped bit is found; then the rows are counted in the footer and
     every page is read with its checksum.
     """
-    for record in run.files:
+    for record in run.files if table is None else run.records(table):
         fault = _fault(run, record)
         if fault is not None:
             yield f"{record.path}: {fault}"

@@ -1,20 +1,12 @@
 """`audit decide`: the verdict by the registered rule."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Format(StrEnum):
-    """How the decision is printed."""
-
-    table = "table"
-    json = "json"
-    junit = "junit"
-    github = "github"
+from runner.formats import Format
 
 
 def command(

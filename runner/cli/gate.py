@@ -1,20 +1,12 @@
 """`audit gate`: was the treatment really active in the pilot?"""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Format(StrEnum):
-    """How the checks are printed."""
-
-    table = "table"
-    json = "json"
-    junit = "junit"
-    github = "github"
+from runner.formats import Format
 
 
 def command(

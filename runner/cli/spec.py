@@ -61,9 +61,8 @@ def _print_schema() -> None:
 
 def _read(name: str) -> tuple[str, str]:
     """Return the text of a plan and the name to show for it: a file wins over a shipped plan's id."""
-    import difflib
-
     from analysis.errors import AuditError
+    from analysis.nearest import hint
     from audits.store.seal import read_text
     from runner.loop.plans import shipped_plans
 
@@ -71,9 +70,7 @@ def _read(name: str) -> tuple[str, str]:
     path = Path(name)
     if not path.exists():
         if name not in shipped:
-            near = difflib.get_close_matches(name, shipped, n=1)
-            hint = f'Did you mean "{near[0]}"?' if near else f"Shipped plans: {', '.join(shipped)}."
-            raise AuditError(f"{name}: no such file, and no shipped plan has this id. {hint}")
+            raise AuditError(f"{name}: no such file, and no shipped plan has this id{hint(name, list(shipped))}")
         path = shipped[name]
     return read_text(path), name
 

@@ -1,20 +1,12 @@
 """`audit verify`: are the run's files the bytes that were written?"""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Format(StrEnum):
-    """How the checks are printed."""
-
-    table = "table"
-    json = "json"
-    junit = "junit"
-    github = "github"
+from runner.formats import Format
 
 
 def command(

@@ -5,7 +5,6 @@ twice, or a cell that is no score stops the import and is named with its line.
 """
 
 import csv
-import difflib
 import hashlib
 import io
 import math
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from analysis.errors import AuditError
+from analysis.nearest import nearest_name
 from analysis.printable import printable
 from audits.store.layout import partition_folder
 from audits.store.manifest import ArmRecord, Manifest
@@ -137,9 +137,9 @@ def _read(source: Path) -> tuple[bytes, _Table]:
 def _check_columns(source: Path, table: _Table, wanted: list[str]) -> None:
     for column in wanted:
         if column not in table.header:
-            near = difflib.get_close_matches(column, table.header, n=1, cutoff=0.5)
-            hint = f'; did you mean "{_short(near[0])}"?' if near else ""
-            raise AuditError(f'{source}: there is no column "{column}"{hint} (columns: {_few(table.header)})')
+            near = nearest_name(column, table.header)
+            meant = f'; did you mean "{_short(near)}"?' if near else ""
+            raise AuditError(f'{source}: there is no column "{column}"{meant} (columns: {_few(table.header)})')
         if table.header.count(column) > 1:
             raise AuditError(f'{source}: {table.header.count(column)} columns are called "{column}": which is meant?')
         if wanted.count(column) > 1:

@@ -1,6 +1,5 @@
 """Every importer, found by its file: `runner/importers/<id>.py`."""
 
-import difflib
 import importlib
 import pkgutil
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Protocol, cast
 
 import runner.importers
 from analysis.errors import AuditError
+from analysis.nearest import hint
 
 
 class Importer(Protocol):
@@ -31,7 +31,5 @@ def load_importer(importer_id: str) -> Importer:
     """
     known = importer_ids()
     if importer_id not in known:
-        near = difflib.get_close_matches(importer_id, known, n=1)
-        hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(known)}"
-        raise AuditError(f'there is no importer "{importer_id}"{hint}')
+        raise AuditError(f'there is no importer "{importer_id}"{hint(importer_id, known)}')
     return cast(Importer, importlib.import_module(f"runner.importers.{importer_id}"))
