@@ -18,13 +18,14 @@ def record(run: Run, report: DecisionReport, asked: str | None = None) -> Decisi
         report: what was shown.
         asked: the method named on the command line, None for the registered one.
     """
+    beside = next((other for other in report.exploratory if other.method == asked), None)
     look = {
         "looked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "method": asked or report.method,
         "registered": report.registered and asked in (None, report.method),
         "alpha": report.alpha,
         "n_items": report.n_items,
-        "verdict": report.verdict,
+        "verdict": report.verdict if beside is None else beside.verdict,
     }
     recorded = record_look(run.path, look)
     if not recorded:

@@ -215,7 +215,7 @@ def write_outcomes(
     writer = RunWriter.create(path, manifest, None)
     for name, by_seed in arms.items():
         for seed, columns in enumerate(by_seed):
-            writer.write_evals(name, seed, "final", columns)
+            writer.write_evals(name, seed, next(iter(columns["checkpoint"]), "final"), columns)
     return path
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MAX_SEED = 2**31 - 1
+MAX_SEED = 10**15 - 1  # what the path of a data file can hold
 MAX_UPDATES = 127  # the format's column `update` is one byte
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]

@@ -33,6 +33,7 @@ class RuleOptions:
     floor: float | None = None
     band: float | None = None
     weights: Mapping[str, float] | None = None
+    seed: int | None = None
 
     @property
     def given(self) -> list[str]:
@@ -42,7 +43,7 @@ class RuleOptions:
     @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:
         """The given options as they stand on a command line."""
-        numbers = {name: f"{getattr(self, name):.12g}" for name in self.given if name != "weights"}
+        numbers = {name: f"{getattr(self, name):.17g}" for name in self.given if name != "weights"}
         if self.weights is not None:
             numbers["weights"] = ",".join(f"{role}={weight:.12g}" for role, weight in self.weights.items())
         return tuple((f"--{name}", value) for name, value in numbers.items())
@@ -165,6 +166,7 @@ def _default_rule(method: str | None, options: RuleOptions) -> DecisionRule:
         unit=chosen.unit,
         estimand=_DEFAULT_ESTIMANDS[chosen.unit],
         seeds=[0],
+        resampling_seed=options.seed,
         criteria=[
             Criterion(
                 id="primary",
@@ -247,10 +249,10 @@ def _exploratory(
     """Return a method's interval, or why it has none here: what was not registered never stops the decision."""
     try:
         _refuse_other_unit(rule, method)
-        criteria = _criteria(rule, _apply(rule, method, items), names)
+        result = _apply(rule, method, items)
     except AuditError as error:
-        return Exploratory(method.id, method.info.guarantee, (), error.message)
-    return Exploratory(method.id, method.info.guarantee, criteria)
+        return Exploratory(method.id, method.info.guarantee, (), reason=error.message)
+    return Exploratory(method.id, method.info.guarantee, _criteria(rule, result, names), result.verdict)
 
 
 def _contrast(criterion: Criterion, names: Mapping[str, str]) -> str:

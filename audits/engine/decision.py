@@ -42,12 +42,14 @@ class Exploratory:
 
     Attributes:
         criteria: empty where the method has no interval for these data.
+        verdict: what the rule would have said with this method; `none` without an interval.
         reason: why it has none.
     """
 
     method: str
     guarantee: Guarantee
     criteria: tuple[CriterionResult, ...]
+    verdict: str = "none"
     reason: str | None = None
 
 

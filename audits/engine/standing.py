@@ -161,9 +161,13 @@ def _gate(gate: CheckReport) -> Iterator[str]:
     for check in gate.checks:
         if check.status in {"fail", "inconclusive"}:
             arm = "" if check.arm is None else f" ({check.arm})"
-            measured = "no value" if check.value is None else f"{check.value}"
+            measured = "no value" if check.value is None else _shown(check.value)
             limit = "" if check.limit is None else f", the plan wants {check.limit}"
             yield f"the pilot's gate is {check.status}: {check.id}{arm}: {measured}{limit}: {check.reason}"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:

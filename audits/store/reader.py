@@ -227,7 +227,10 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     except duckdb.Error as error:
         if isinstance(error, ours):
             raise
-        raise AuditError(f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}") from error
+        raise AuditError(
+            f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}. "
+            f"`audit verify {run.path}` names the damaged file"
+        ) from error
     finally:
         connection.close()
         spill.cleanup()

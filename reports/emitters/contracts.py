@@ -34,6 +34,7 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
             {
                 "method": other.method,
                 "guarantee": other.guarantee,
+                "verdict": other.verdict,
                 "reason": other.reason,
                 "criteria": [_criterion(criterion) for criterion in other.criteria],
             }
@@ -60,6 +61,8 @@ def _criterion(criterion: CriterionResult) -> dict[str, Any]:
         "band": "no tie band is set",
         "p_value": "the method gives no p-value",
         "counts": "the items' scores are not only right or wrong: other scores, or means over samples or seeds",
+        "mcnemar_exact": "the items' scores are not only right or wrong: other scores, or means over samples or seeds",
+        "mcnemar_mid_p": "the items' scores are not only right or wrong: other scores, or means over samples or seeds",
     }
     counts = criterion.counts
     return _with_reasons(
@@ -75,6 +78,8 @@ def _criterion(criterion: CriterionResult) -> dict[str, Any]:
             "floor": criterion.floor,
             "band": criterion.band,
             "p_value": criterion.p_value,
+            "mcnemar_exact": criterion.mcnemar_exact,
+            "mcnemar_mid_p": criterion.mcnemar_mid_p,
             "bounds": list(criterion.bounds),
             "counts": None
             if counts is None

@@ -158,7 +158,10 @@ def _counted(criterion: CriterionResult, named: bool) -> list[tuple[str, str]]:
             )
         )
     if criterion.p_value is not None:
-        found.append(("p-value", f"{title}{number(criterion.p_value)}"))
+        found.append(("p-value", f"{title}{number(criterion.p_value)}, of the interval's method"))
+    if criterion.mcnemar_exact is not None and criterion.mcnemar_mid_p is not None:
+        p_values = f"exact {number(criterion.mcnemar_exact)}, mid-p {number(criterion.mcnemar_mid_p)}"
+        found.append(("McNemar", f"{title}{p_values}, of no difference; they decide nothing"))
     return found
 
 

@@ -21,7 +21,7 @@ _COLUMNS = (
     Column("Step", numeric=True),
     Column("Update", numeric=True),
     Column("Loss tokens", numeric=True),
-    Column("Masked share", numeric=True),
+    Column("Share the treatment's rule masks", numeric=True),
     Column("Clipped share", numeric=True),
     Column("|Δp| median", numeric=True),
     Column("|Δp| 90 %", numeric=True),
@@ -32,7 +32,11 @@ _COLUMNS = (
 
 def build(inputs: ReportInputs) -> Section:
     """Return the drift section."""
-    command_line = (Command("drift-command", "every row", command("audit", "drift", inputs.run)),)
+    command_line = (
+        Command(
+            "drift-command", "every row", command("audit", "sql", inputs.run, "SELECT * FROM update_drift ORDER BY ALL")
+        ),
+    )
     if not inputs.drift:
         return Section(
             id="drift",
@@ -43,7 +47,13 @@ def build(inputs: ReportInputs) -> Section:
     rows, notes = _sampled(inputs.drift)
     figures = [
         _lines("drift-0", rows, "Distance from the sampler", "|Δp|, 90th percentile", lambda row: row.abs_p_q90),
-        _lines("drift-1", rows, "Masked share", "share of loss tokens", lambda row: row.masked_share),
+        _lines(
+            "drift-1",
+            rows,
+            "Share that the treatment's rule would mask",
+            "share of loss tokens",
+            lambda row: row.masked_share,
+        ),
         _heat("drift-2", rows),
     ]
     return Section(
@@ -106,11 +116,11 @@ def _masked(rows: "Sequence[DriftRow]") -> str:
         (row.masked_share, row) for row in rows if row.masked_share is not None and math.isfinite(row.masked_share)
     ]
     if not shares:
-        return "no masked share was measured"
+        return "no share of the treatment's mask was measured"
     largest, row = max(shares, key=lambda pair: pair[0])
     if largest == 0.0:
         return f"the divergence rule masked no token in any of {count(len(shares))} updates"
-    return f"the masked share reaches {brief(largest)} (step {row.step}, update {row.update})"
+    return f"the share that the treatment's rule masks reaches {brief(largest)} (step {row.step}, update {row.update})"
 
 
 def _points(rows: "Sequence[DriftRow]", value: "Callable[[DriftRow], float | None]") -> tuple[Point, ...]:

@@ -23,6 +23,7 @@ def command(
     weights: Annotated[
         str | None, typer.Option(help="Contrast over roles, for example treatment=1,baseline=-1.")
     ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a method that draws, where no plan is sealed.")] = None,
     format: Annotated[Format, typer.Option(help="How the decision is printed.")] = Format.table,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the verdict.")] = False,
 ) -> None:
@@ -37,7 +38,7 @@ def command(
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run, kinds=("full", "imported")))
-    options = RuleOptions(alpha, margin, floor, band, _weights(weights))
+    options = RuleOptions(alpha, margin, floor, band, _weights(weights), seed)
     report = record(opened, decide(opened, method=method, options=options), asked=method)
     emit_decision(report, format.value, sys.stdout)
     raise typer.Exit(0 if exit_zero else report.exit_code)

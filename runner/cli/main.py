@@ -1,9 +1,11 @@
 """The command line: every other file of this folder is one command, named after its file."""
 
 import importlib
+import importlib.metadata
 import pkgutil
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 
@@ -19,14 +21,18 @@ def build_app() -> typer.Typer:
         name="audit",
         help="May a post-training experiment claim what its plan said it would claim?",
         no_args_is_help=True,
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
         # Panels for people; plain text for pipes, logs and tests.
         rich_markup_mode="rich" if sys.stdout.isatty() else None,
     )
 
     @app.callback()
-    def root() -> None:
+    def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
         """May a post-training experiment claim what its plan said it would claim?"""
+        if version:
+            typer.echo(f"runaudit {importlib.metadata.version('runaudit')}")
+            raise typer.Exit
 
     for module in sorted(pkgutil.iter_modules(runner.cli.__path__), key=lambda module: module.name):
         if module.name != "main":

@@ -1,5 +1,6 @@
 """`audit run`: execute a plan on a Tinker service and log what its audits need."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -45,5 +46,5 @@ def command(
         raise typer.Exit(130) from None
     finally:
         progress.close()
-    following = f"audit gate {out}" if pilot else f"audit decide {out}"
+    following = shlex.join(["audit", "gate" if pilot else "decide", str(out)])
     typer.echo(f"{out}: complete. Next: {following}")

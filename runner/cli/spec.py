@@ -78,16 +78,20 @@ def _read(name: str) -> tuple[str, str]:
 def _explain(name: str, format: str) -> None:
     from analysis.plan.explain import explain
     from analysis.plan.lint import lint
+    from analysis.plan.model import Plan
     from analysis.plan.parse import format_of, parse_plan
     from analysis.plan.text import load_document
     from audits.store.seal import canonical_json, sha256_hex
+    from runner.loop.names import unresolved_names
 
     text, source = _read(name)
     document = load_document(text, source=source)
     plan = parse_plan(document, source=source)
     digest = sha256_hex(canonical_json(document))
-    paragraphs, findings = explain(plan), lint(plan)
-    status = _status(findings)
+    names = tuple(unresolved_names(plan)) if isinstance(plan, Plan) else ()
+    order = {"error": 0, "warn": 1, "note": 2}
+    findings = tuple(sorted((*lint(plan), *names), key=lambda finding: order[finding.severity or "note"]))
+    paragraphs, status = explain(plan), _status(findings)
     if format == "json":
         shown = {"source": source, "format": format_of(plan), "title": plan.title, "sha256": digest}
         _print_json(plan=shown, explanation=paragraphs, findings=findings, status=status)

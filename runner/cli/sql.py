@@ -1,5 +1,6 @@
 """`audit sql`: read-only SQL over a run's logs."""
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -43,10 +44,13 @@ def command(
         raise AuditError(f"--out {out}: lies inside the run, and a query changes nothing there. Choose another place")
     with run_query(open_run(run), query, memory_limit=memory, seconds=seconds) as relation:
         reader = relation.to_arrow_reader()
-        if format is Format.csv:
-            write_csv(reader, sys.stdout)
-        elif format is Format.json:
-            write_json(reader, sys.stdout)
+        if format in (Format.csv, Format.json):
+            try:
+                (write_csv if format is Format.csv else write_json)(reader, sys.stdout)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                # The reader has enough (`audit sql … | head -1`); what is left in the buffer must go somewhere.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         elif out is not None:
             typer.echo(f"audit: {out}: {write_parquet(reader, out)} rows", err=True)
         else:

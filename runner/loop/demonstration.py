@@ -25,8 +25,9 @@ MEANINGS = {
     "kind of item.",
     "refuted": "The interval lies below the floor: the treatment is worse here, and the plan says so in public.",
     "tie": "The interval lies inside the band: the plan calls the arms equal.",
-    "inconclusive": "The interval still holds values on both sides of the margin. The treatment may help, or not: this "
-    "many items cannot tell, so no claim is made. For two arms that learn alike that is the honest answer.",
+    "inconclusive": "The interval still holds values on both sides of the margin: by this rule, with this many items, "
+    "the treatment may be better or worse, so no claim is made. A gap smaller than half the interval's width could not "
+    "have been seen. `audit power` says before a run which gap a rule can see, `audit methods` which rules there are.",
     "void": "A rule of the plan was broken, so the numbers decide nothing. The reasons stand above.",
 }
 
@@ -139,6 +140,8 @@ def _heading(text: str) -> str:
 
 def _clear(places: Places) -> None:
     """Remove runs that an earlier demo made, and refuse to touch anything else."""
+    if places.out.exists() and not places.out.is_dir():
+        raise AuditError(f"{places.out}: is a file; choose a folder for the demo's runs with --out")
     made = [run for run in (places.pilot, places.full) if run.exists() and any(run.iterdir())]
     for run in made:
         _check_ours(run)

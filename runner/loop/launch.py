@@ -19,6 +19,7 @@ from audits.store.seal import PLAN_NAME, SealedPlan, read_text, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.experiment import Kind, evaluation_split, run_experiment, steps_of
+from runner.loop.names import unresolved_names
 from runner.loop.pilots import find_pilot, require_passed_pilot
 from runner.loop.plans import shipped_plans
 from runner.loop.progress import Progress
@@ -68,8 +69,14 @@ def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, p
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise AuditError(f"{out}: exists and is not empty. Choose another --out, or remove it first")
-    faults = plan_faults(sealed) if kind == "full" else ()
-    if faults:
+    unknown = [f"{finding.path}: {finding.message}" for finding in unresolved_names(sealed.plan)]
+    if unknown:
+        raise AuditError("\n".join(["this plan names what is not here:", *unknown]))
+    faults = plan_faults(sealed)
+    if kind == "pilot":
+        for fault in faults:
+            progress.note(f"warning: no full run may follow: {fault}")
+    elif faults:
         raise Refused("\n".join(["no full run of this plan; `audit spec` says what would mend it:", *faults]))
     if kind == "pilot" or not needs_pilot(sealed.plan):
         return Launch(kind, sealed, out)

@@ -14,10 +14,7 @@ WITH final AS (
 ), samples AS (
     SELECT item_id, max(n_samples) AS most FROM cells GROUP BY item_id
 ), prompts_of_item AS (
-    SELECT final.item_id, count(DISTINCT coalesce(prompts.prompt_sha256, final.prompt_id)) AS n_prompts
-    FROM final
-    LEFT JOIN prompts ON prompts.prompt_id = final.prompt_id
-    GROUP BY final.item_id
+    SELECT item_id, count(DISTINCT prompt_id) AS n_prompts FROM final GROUP BY item_id
 )
 SELECT 'missing' AS fault, item_id, arm, seed, 'the other arm has this item' AS detail
 FROM cells WHERE n_samples = 0

@@ -196,7 +196,7 @@ def test_nothing_to_decide_on_is_an_error(tmp_path):
         with pytest.raises(AuditError, match="role"):
             decided(write_outcomes(tmp_path / name, arms))
     base_only = {"treatment": [evals(right(2), checkpoint="base")], "baseline": [evals(right(2), checkpoint="base")]}
-    with pytest.raises(AuditError, match="its name says final"):
+    with pytest.raises(AuditError, match="no final evaluation"):
         decided(write_outcomes(tmp_path / "base", base_only))
     empty = {"treatment": [evals([])], "baseline": [evals([])]}
     with pytest.raises(AuditError, match="nothing to decide on"):

@@ -120,21 +120,37 @@ def test_equal_seeds_are_inconclusive_and_say_why(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("unit", "method", "asked", "said"),
+    ("unit", "method", "said"),
     [
-        ("training_seeds", "paired_hoeffding", None, "needs a seed-level method: paired_hoeffding speaks of fixed"),
-        ("fixed_checkpoint_items", "seed_level_t", None, "seed_level_t of training seeds"),
-        ("training_seeds", "seed_level_t", "paired_tango", "paired_tango speaks of fixed"),
-        ("fixed_checkpoint_items", "paired_hoeffding", "seed_level_t", "seed_level_t of training seeds"),
+        ("training_seeds", "paired_hoeffding", "needs a seed-level method: paired_hoeffding speaks of fixed"),
+        ("fixed_checkpoint_items", "seed_level_t", "seed_level_t of training seeds"),
     ],
 )
-def test_a_method_of_the_other_unit_is_refused_with_what_fits(tmp_path, unit, method, asked, said):
+def test_a_method_of_the_other_unit_is_refused_with_what_fits(tmp_path, unit, method, said):
     plan = seeds_plan(3, method) | {}
     plan["decision_rule"]["unit"] = unit
     with pytest.raises(AuditError, match=said) as error:
-        decided(write_experiment(tmp_path, plan), method=asked)
+        decided(write_experiment(tmp_path, plan))
     fitting = method_ids(unit)
     assert all(method_id in error.value.message for method_id in fitting)
+
+
+@pytest.mark.parametrize(
+    ("unit", "method", "asked"),
+    [
+        ("training_seeds", "seed_level_t", "paired_tango"),
+        ("fixed_checkpoint_items", "paired_hoeffding", "seed_level_t"),
+    ],
+)
+def test_an_exploratory_method_of_the_other_unit_has_a_reason_and_no_interval(tmp_path, unit, method, asked):
+    plan = seeds_plan(3, method) | {}
+    plan["decision_rule"]["unit"] = unit
+    run = write_experiment(tmp_path, plan)
+    report, alone = decided(run, method=asked), decided(run)
+    shown = next(other for other in report.exploratory if other.method == asked)
+    assert (shown.criteria, shown.verdict) == ((), "none")
+    assert shown.reason
+    assert (report.verdict, report.exit_code) == (alone.verdict, alone.exit_code)
 
 
 def test_a_refused_method_names_its_reason_before_any_data_is_read(tmp_path):

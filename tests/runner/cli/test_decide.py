@@ -98,7 +98,19 @@ def test_each_look_is_recorded(audit, outcomes, tmp_path):
     audit("decide", full)
     audit("decide", full, "--method", "paired_bootstrap")
     assert [look["registered"] for look in read_looks(full)] == [True, False]
-    assert {look["verdict"] for look in read_looks(full)} == {"validated"}
+    # No item tells the bootstrap anything here: all differ alike, so that it would have no width.
+    assert [look["verdict"] for look in read_looks(full)] == ["validated", "inconclusive"]
+
+
+def test_a_look_holds_the_verdict_of_the_method_that_was_looked_at(audit, tmp_path):
+    from audits.store.looks import read_looks
+
+    full = write_experiment(tmp_path, scores={"grpo": right(12), "dppo": right(20)})
+    for method in ("paired_hoeffding", "paired_exact_unconditional", "seed_level_t"):
+        audit("decide", full, "--method", method)
+    assert [(look["method"], look["verdict"]) for look in read_looks(full)] == [
+        ("paired_hoeffding", "inconclusive"), ("paired_exact_unconditional", "validated"), ("seed_level_t", "none"),
+    ]  # fmt: skip
 
 
 def test_a_read_only_run_is_decided_and_says_that_nothing_was_recorded(audit, outcomes, monkeypatch):

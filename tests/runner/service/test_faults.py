@@ -225,7 +225,7 @@ def test_a_body_that_is_no_message_or_too_large_is_refused(service, ids):
     address = service.url.removeprefix("http://").split(":")
     with socket.create_connection((address[0], int(address[1])), timeout=20) as connection:
         # What is too large is found while it is read, so a header that promises little is no way in.
-        connection.sendall(b"POST /api/v1/telemetry HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.sendall(b"POST /api/v1/telemetry HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"1000000\r\n" + bytes(0x1000000) + b"\r\n"
         for _ in range(5):  # 80 MiB
             connection.sendall(chunk)
@@ -284,3 +284,14 @@ def test_a_finished_session_takes_nothing_more(service, sdk_leftovers):
     status, text = post(service, "session_heartbeat", {"session_id": session_id})
     assert (status, "finished session" in text) == (404, True)
     assert post(service, "get_info", {"model_id": trainer.model_id})[0] == 404
+
+
+def test_a_page_that_calls_this_machine_by_another_name_is_refused(service):
+    address = service.url.removeprefix("http://").split(":")
+    answers = {}
+    for host in ("rebound.example", "127.0.0.1"):
+        with socket.create_connection((address[0], int(address[1])), timeout=20) as connection:
+            connection.sendall(f"GET /api/v1/healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            answers[host] = connection.recv(64)
+    assert answers["rebound.example"].startswith(b"HTTP/1.1 400")
+    assert answers["127.0.0.1"].startswith(b"HTTP/1.1 200")
