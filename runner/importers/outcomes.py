@@ -22,6 +22,7 @@ from audits.store.manifest import ArmRecord, Manifest
 from audits.store.writer import RunWriter
 from runner.loop.provenance import git_state, utc_now, versions
 
+_SEPARATORS = (";", "\t", "|", ",")
 _LISTED = 8
 _LONGEST = 100
 _WORDS = {"true": "1", "false": "0"}
@@ -94,7 +95,10 @@ def run(source: Path, *, out: Path, item: str, arms: dict[str, str], command_lin
             columns["correct"] = [value == 1.0 for value in values]
         writer.write_evals(role, 0, "final", columns)
     writer.update_manifest(status="complete", finished_at=utc_now())
-    return f"{out}: {len(item_ids)} items, arms {', '.join(f'{role} ({column})' for role, column in arms.items())}"
+    told = f"{out}: {len(item_ids)} items, arms {', '.join(f'{role} ({column})' for role, column in arms.items())}"
+    if {"baseline", "treatment"} <= set(arms):
+        return told
+    return f"{told}\nnote: `audit decide` compares roles baseline and treatment, unless --weights names these"
 
 
 def _check_roles(arms: dict[str, str]) -> None:
@@ -126,6 +130,12 @@ def _read(source: Path) -> tuple[bytes, _Table]:
     if not lines:
         raise AuditError(f"{source}: the file is empty")
     (_, header), *rows = lines
+    other = next((mark for mark in _SEPARATORS if len(header) == 1 and mark in header[0]), None)
+    if other:
+        raise AuditError(
+            f"{source}: the cells look separated by {other!r}, and {separator!r} is read here. Save the table with "
+            "commas (tabs in a .tsv file)"
+        )
     if not rows:
         raise AuditError(f"{source}: the table has a header and no row: nothing to import")
     for line, row in rows:
@@ -175,7 +185,8 @@ def _scores(source: Path, table: _Table, column: str, item_ids: tuple[str, ...])
     if faults:
         raise AuditError(
             f'{source}: {len(faults)} cells of column "{column}" are no score from 0 to 1: {_few(faults)}. '
-            "An item that failed with an error has no score: evaluate it again; it is never counted as wrong"
+            "Divide percent by 100 and write a decimal point; an item that failed with an error has no score: evaluate "
+            "it again, it is never counted as wrong"
         )
     return values
 

@@ -89,7 +89,7 @@ def test_a_tab_separated_table_is_known_by_its_suffix(imported):
         ("itemid,a,b\nq1,1,0\n", 'no column "item_id"; did you mean "itemid"'),
         ("item_id,a,c\nq1,1,0\n", 'no column "b"'),
         ("item_id,a,a,b\nq1,1,0,0\n", '2 columns are called "a"'),
-        ("item_id;a;b\nq1;1;0\n", "item_id;a;b"),
+        ("item_id;a;b\nq1;1;0\n", "look separated by"),
         ("item_id,a,b\nq1,1\n", "line 2: 2 cells, and the header has 3"),
         ("item_id,a,b\nq1,1,0\nq2,1,0,1\n", "line 3: 4 cells"),
         ('item_id,a,b\n"q1,1,0\nq2,1,0\n', "not a table"),
@@ -173,3 +173,23 @@ def test_every_importer_is_documented_and_found_by_its_file(importer_id):
 def test_an_unknown_importer_names_the_nearest():
     with pytest.raises(AuditError, match='did you mean "outcomes"'):
         load_importer("outcome")
+
+
+@pytest.mark.parametrize(("name", "mark"), [("x.csv", ";"), ("x.csv", "\t"), ("x.csv", "|"), ("x.tsv", ",")])
+def test_another_separator_is_named_and_no_column_is_guessed_from_it(imported, name, mark):
+    with pytest.raises(AuditError, match="look separated by") as error:
+        imported(GOOD.replace(",", mark), name=name)
+    assert repr(mark) in error.value.message
+    assert "did you mean" not in error.value.message
+
+
+def test_percent_is_told_how_to_become_a_score(imported):
+    with pytest.raises(AuditError, match="Divide percent by 100"):
+        imported(GOOD.replace("0.5", "50"))
+
+
+def test_roles_that_decide_does_not_know_are_noted(tmp_path):
+    (tmp_path / "x.csv").write_text(GOOD)
+    arms = {"base": "a", "treatment": "b"}
+    told = import_outcomes(tmp_path / "x.csv", out=tmp_path / "run", item="item_id", arms=arms, command_line=["audit"])
+    assert "--weights" in told
