@@ -1,6 +1,7 @@
 """Gathers what the report shows of a run."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from analysis.plan.model import Plan
@@ -46,8 +47,22 @@ def _gate(run: Run) -> CheckReport | None:
     """The gate of the linked pilot where there is one: that is the gate which allowed the run."""
     if run.sealed is None:
         return None
+    plan = run.sealed.plan
     pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
-    return evaluate_gate(pilot, run.sealed.plan) if pilot is not None else None
+    if pilot is None:
+        return None
+    gate = evaluate_gate(pilot, plan)
+    if run.manifest.kind == "pilot" or gate.status == "not_applicable":
+        return gate
+    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(evaluate_gate(run, plan))))
+
+
+def _in_the_full_run(report: CheckReport) -> Iterator[str]:
+    """Yield what the gate's figures became in the full run: they decide nothing, and a reader should know them."""
+    for check in report.checks:
+        if check.over in {"mean_of_steps", "pooled"} and isinstance(check.value, float):
+            profile = "".join(f", {note}" for note in check.notes if "steps at zero" in note)
+            yield f"In the full run itself, where nothing is gated: {check.id} ({check.arm}) {check.value:.4g}{profile}"
 
 
 def _provenance(run: Run) -> dict[str, str]:
