@@ -106,6 +106,7 @@ def _seal(name: str, out: Path | None, format: str) -> None:
     from analysis.plan.parse import format_of, parse_plan
     from analysis.plan.text import load_document
     from audits.store.seal import canonical_json, sha256_hex
+    from runner.loop.provenance import git_state, utc_now
 
     text, source = _read(name)
     document = load_document(text, source=source)
@@ -116,11 +117,15 @@ def _seal(name: str, out: Path | None, format: str) -> None:
         typer.echo(f"audit: warning: findings that block a full run: {errors}. See `audit spec {name}`.", err=True)
     if out is not None:
         _write(out, canonical)
+    digest, sealed_at, git = sha256_hex(canonical), utc_now(), git_state(Path.cwd())
     if format == "json":
-        sealed = {"source": source, "format": format_of(plan), "sha256": sha256_hex(canonical)}
+        sealed = {"source": source, "format": format_of(plan), "sha256": digest, "sealed_at": sealed_at, "git": git}
         _print_json(plan=sealed, blocking_findings=errors)
-    else:
-        typer.echo(sha256_hex(canonical))
+        return
+    typer.echo(digest)
+    dirty = " with uncommitted changes" if git["dirty"] else ""
+    where = f"git commit {git['commit']}{dirty}" if git["commit"] else "outside a git checkout"
+    typer.echo(f"audit: sealed at {sealed_at} by this machine's clock, {where}", err=True)
 
 
 def _write(out: Path, content: bytes) -> None:

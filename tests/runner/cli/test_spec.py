@@ -98,11 +98,15 @@ def test_a_seal_is_the_hash_of_the_canonical_json(spec, tmp_path):
     code, out, err = spec("seal", "demo", out=out_path)
     content = out_path.read_bytes()
     document = json.loads(shipped_plans()["demo"].read_text(encoding="utf-8"))
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert "sealed at 2" in err
+    assert "block a full run" not in err
     assert content == rfc8785.dumps(document)
     assert out.strip() == hashlib.sha256(content).hexdigest()
     assert spec("seal", out_path)[1] == out
-    assert json.loads(spec("seal", "demo", format="json")[1])["plan"]["sha256"] == out.strip()
+    sealed = json.loads(spec("seal", "demo", format="json")[1])["plan"]
+    assert sealed["sha256"] == out.strip()
+    assert {"sealed_at", "git"} <= sealed.keys()
 
 
 def test_a_seal_of_a_plan_that_cannot_run_says_so_on_stderr(spec):
