@@ -43,9 +43,9 @@ class RuleOptions:
     @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:
         """The given options as they stand on a command line."""
-        numbers = {name: f"{getattr(self, name):.17g}" for name in self.given if name != "weights"}
+        numbers = {name: repr(getattr(self, name)) for name in self.given if name != "weights"}
         if self.weights is not None:
-            numbers["weights"] = ",".join(f"{role}={weight:.12g}" for role, weight in self.weights.items())
+            numbers["weights"] = ",".join(f"{role}={weight!r}" for role, weight in self.weights.items())
         return tuple((f"--{name}", value) for name, value in numbers.items())
 
 

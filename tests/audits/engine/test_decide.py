@@ -496,4 +496,4 @@ def test_an_exploratory_method_that_does_not_fit_stops_nothing(tmp_path):
 def test_the_options_of_the_rule_are_kept_for_the_command_that_gives_it_again(tmp_path):
     options = RuleOptions(alpha=0.1, margin=0.02, weights={"treatment": 1.0, "baseline": -1.0})
     report = decided(outcomes(tmp_path, right(20), right(0)), options=options)
-    assert report.options == (("--alpha", "0.1"), ("--margin", "0.02"), ("--weights", "treatment=1,baseline=-1"))
+    assert report.options == (("--alpha", "0.1"), ("--margin", "0.02"), ("--weights", "treatment=1.0,baseline=-1.0"))
