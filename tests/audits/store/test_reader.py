@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from made_run import change_json, evals, made_plan, relist, rewrite, right, write_outcomes, write_run
+from made_run import active_tokens, change_json, evals, made_plan, relist, rewrite, right, write_outcomes, write_run
 
 from analysis.errors import AuditError
 from audits.store.reader import connect, open_run
@@ -314,3 +314,21 @@ def _set_record(run, listed, **changes):
     lines = [json.loads(line) for line in (run / "files.jsonl").read_text().splitlines()]
     text = "".join(json.dumps(line | changes if line["path"] == listed else line) + "\n" for line in lines)
     (run / "files.jsonl").write_text(text)
+
+
+def test_rows_of_another_step_than_the_name_says_are_refused(tmp_path):
+    run = write_run(tmp_path / "run", tokens_of=lambda arm, seed, step: active_tokens(arm, seed, 0))
+    with (
+        pytest.raises(AuditError, match=r"step=000001\.parquet: holds rows of step 0, its name says 1"),
+        connect(open_run(run)),
+    ):
+        pass
+
+
+def test_a_line_of_an_unknown_table_may_not_point_outside_the_run(tmp_path):
+    run = write_run(tmp_path / "run")
+    line = {"path": "../../secret.txt", "table": "later", "rows": 1, "bytes": 1, "sha256": "0", "schema_version": 1}
+    with (run / "files.jsonl").open("a") as handle:
+        handle.write(json.dumps(line) + "\n")
+    with pytest.raises(AuditError, match="outside the run"):
+        open_run(run)
