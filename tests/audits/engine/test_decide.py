@@ -497,3 +497,13 @@ def test_the_options_of_the_rule_are_kept_for_the_command_that_gives_it_again(tm
     options = RuleOptions(alpha=0.1, margin=0.02, weights={"treatment": 1.0, "baseline": -1.0})
     report = decided(outcomes(tmp_path, right(20), right(0)), options=options)
     assert report.options == (("--alpha", "0.1"), ("--margin", "0.02"), ("--weights", "treatment=1.0,baseline=-1.0"))
+
+
+def test_outcomes_that_changed_carry_no_verdict_though_size_and_rows_are_the_same(tmp_path):
+    run = write_experiment(tmp_path)
+    path = run / "evals/arm=dppo/seed=0/checkpoint=final.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(AuditError, match="no verdict rests on outcomes that changed"):
+        decided(run)

@@ -319,7 +319,7 @@ def _set_record(run, listed, **changes):
 def test_rows_of_another_step_than_the_name_says_are_refused(tmp_path):
     run = write_run(tmp_path / "run", tokens_of=lambda arm, seed, step: active_tokens(arm, seed, 0))
     with (
-        pytest.raises(AuditError, match=r"step=000001\.parquet: holds rows of step 0, its name says 1"),
+        pytest.raises(AuditError, match=r"step=000001\.parquet: holds rows of step 0, and its name says 1"),
         connect(open_run(run)),
     ):
         pass
