@@ -84,11 +84,9 @@ def _observed(run: "Run") -> Observed:
 
 
 def _read_plan(name: str) -> AnyPlan:
-    from audits.store.seal import read_text
-    from runner.loop.launch import load_shipped_plan
+    from runner.loop.plans import plan_text
 
-    path = Path(name)
-    return parse_plan_text(read_text(path), source=name) if path.is_file() else load_shipped_plan(name).plan
+    return parse_plan_text(plan_text(name), source=name)
 
 
 def _settings(

@@ -59,22 +59,6 @@ def _print_schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2, sort_keys=True))
 
 
-def _read(name: str) -> tuple[str, str]:
-    """Return the text of a plan and the name to show for it: a file wins over a shipped plan's id."""
-    from analysis.errors import AuditError
-    from analysis.nearest import hint
-    from audits.store.seal import read_text
-    from runner.loop.plans import shipped_plans
-
-    shipped = shipped_plans()
-    path = Path(name)
-    if not path.exists():
-        if name not in shipped:
-            raise AuditError(f"{name}: no such file, and no shipped plan has this id{hint(name, list(shipped))}")
-        path = shipped[name]
-    return read_text(path), name
-
-
 def _explain(name: str, format: str) -> None:
     from analysis.plan.explain import explain
     from analysis.plan.lint import lint
@@ -83,17 +67,17 @@ def _explain(name: str, format: str) -> None:
     from analysis.plan.text import load_document
     from audits.store.seal import canonical_json, sha256_hex
     from runner.loop.names import unresolved_names
+    from runner.loop.plans import plan_text
 
-    text, source = _read(name)
-    document = load_document(text, source=source)
-    plan = parse_plan(document, source=source)
+    document = load_document(plan_text(name), source=name)
+    plan = parse_plan(document, source=name)
     digest = sha256_hex(canonical_json(document))
     names = tuple(unresolved_names(plan)) if isinstance(plan, Plan) else ()
     order = {"error": 0, "warn": 1, "note": 2}
     findings = tuple(sorted((*lint(plan), *names), key=lambda finding: order[finding.severity or "note"]))
     paragraphs, status = explain(plan), _status(findings)
     if format == "json":
-        shown = {"source": source, "format": format_of(plan), "title": plan.title, "sha256": digest}
+        shown = {"source": name, "format": format_of(plan), "title": plan.title, "sha256": digest}
         _print_json(plan=shown, explanation=paragraphs, findings=findings, status=status)
     else:
         _print_table(f"Plan format {format_of(plan)}, sha256 {digest}", paragraphs, findings)
@@ -106,11 +90,11 @@ def _seal(name: str, out: Path | None, format: str) -> None:
     from analysis.plan.parse import format_of, parse_plan
     from analysis.plan.text import load_document
     from audits.store.seal import canonical_json, sha256_hex
+    from runner.loop.plans import plan_text
     from runner.loop.provenance import git_state, utc_now
 
-    text, source = _read(name)
-    document = load_document(text, source=source)
-    plan = parse_plan(document, source=source)
+    document = load_document(plan_text(name), source=name)
+    plan = parse_plan(document, source=name)
     canonical = canonical_json(document)
     errors = sum(finding.severity == "error" for finding in lint(plan))
     if errors:
@@ -119,7 +103,7 @@ def _seal(name: str, out: Path | None, format: str) -> None:
         _write(out, canonical)
     digest, sealed_at, git = sha256_hex(canonical), utc_now(), git_state(Path.cwd())
     if format == "json":
-        sealed = {"source": source, "format": format_of(plan), "sha256": digest, "sealed_at": sealed_at, "git": git}
+        sealed = {"source": name, "format": format_of(plan), "sha256": digest, "sealed_at": sealed_at, "git": git}
         _print_json(plan=sealed, blocking_findings=errors)
         return
     typer.echo(digest)

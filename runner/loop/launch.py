@@ -15,13 +15,13 @@ from analysis.errors import AuditError, Refused
 from analysis.plan.model import Plan
 from audits.engine.standing import needs_pilot, plan_faults
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink
-from audits.store.seal import PLAN_NAME, SealedPlan, read_text, seal_text
+from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.experiment import Kind, evaluation_split, run_experiment, steps_of
 from runner.loop.names import unresolved_names
 from runner.loop.pilots import find_pilot, require_passed_pilot
-from runner.loop.plans import shipped_plans
+from runner.loop.plans import plan_text, shipped_plan_text
 from runner.loop.progress import Progress
 from runner.loop.provenance import command_line, git_state, utc_now, versions
 
@@ -44,8 +44,7 @@ def load_plan(name: str) -> SealedPlan:
     Raises:
         AuditError: there is neither, or it is not a runnable plan.
     """
-    path = Path(name)
-    return seal_text(read_text(path), source=str(path)) if path.is_file() else load_shipped_plan(name)
+    return seal_text(plan_text(name), source=name)
 
 
 def load_shipped_plan(plan_id: str) -> SealedPlan:
@@ -54,10 +53,7 @@ def load_shipped_plan(plan_id: str) -> SealedPlan:
     Raises:
         AuditError: there is no such plan.
     """
-    shipped = shipped_plans()
-    if plan_id not in shipped:
-        raise AuditError(f"{plan_id}: neither a plan file nor a shipped plan ({', '.join(sorted(shipped))})")
-    return seal_text(read_text(shipped[plan_id]), source=str(shipped[plan_id]))
+    return seal_text(shipped_plan_text(plan_id), source=plan_id)
 
 
 def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, progress: Progress) -> Launch:
