@@ -111,8 +111,29 @@ class Task(PlanPart):
 
     id: str = Field(description="the task's file in runner/loop/tasks")
     train_items: Count | None = Field(default=None, description="null: all")
+    order: Literal["shuffled_by_seed", "as_given"] = Field(
+        default="shuffled_by_seed",
+        description="shuffled_by_seed: each pass over the train items is shuffled by the arm's seed; "
+        "as_given: in the task's own order, the same for every seed",
+    )
     validation_items: Count = Field(description="held out of train; pilots and sweeps are evaluated on these")
     test_items: Count = Field(description="the primary endpoint's items")
+
+
+class Dataset(PlanPart):
+    """Where a task's items come from, for a task that does not make them itself."""
+
+    name: Name = Field(description="the folder under RUNAUDIT_DATA that holds the items where they are local")
+    hf_path: str = Field(description="the data set's name at the Hugging Face hub")
+    config: str | None = Field(default=None, description="the data set's configuration at the hub")
+    revision: str | None = Field(default=None, description="commit at the hub; null: the newest")
+
+
+class Curve(PlanPart):
+    """Evaluations while a full run trains, on validation items only: test items are touched once, at the end."""
+
+    every_steps: Count = Field(description="rollout steps between two points; the base model is step 0")
+    items: Count | None = Field(default=None, description="validation items a point; null: all")
 
 
 class Evaluation(PlanPart):
@@ -123,6 +144,7 @@ class Evaluation(PlanPart):
     max_tokens: Count
     samples_per_item: Count = 1
     grader: str = Field(description="how an answer is compared with the gold one")
+    curve: Curve | None = Field(default=None, description="null: no evaluation before the final checkpoint")
 
 
 class Check(PlanPart):
@@ -237,6 +259,7 @@ class Sweep(PlanPart):
     """Learning-rate grids, one a condition, chosen on the validation split only."""
 
     learning_rates: dict[str, list[Positive]]
+    steps: Count | None = Field(default=None, description="rollout steps a rate; null: those of the gate's pilot")
 
 
 class Plan(PlanPart):
@@ -252,7 +275,7 @@ class Plan(PlanPart):
     base_model: str = Field(description="the model's name at the service")
     lora_rank: Count
     task: Task
-    dataset: dict[str, Any] = Field(default_factory=dict, description="where the items come from")
+    dataset: Dataset | None = Field(default=None, description="null: the task makes its items itself")
     rollout: Rollout
     losses: dict[str, Loss]
     arms: Annotated[list[Arm], Field(min_length=1)]
@@ -297,6 +320,15 @@ class Plan(PlanPart):
         for condition in self.sweep.learning_rates if self.sweep else ():
             if condition not in known:
                 raise ValueError(f"sweep names condition {condition!r}, which no arm has")
+        return self
+
+    @model_validator(mode="after")
+    def _curve_fits_the_validation_split(self) -> "Plan":
+        curve = self.evaluation.curve
+        if curve is not None and curve.items is not None and curve.items > self.task.validation_items:
+            raise ValueError(
+                f"evaluation.curve.items is {curve.items}, but there are {self.task.validation_items} validation items"
+            )
         return self
 
     def loss_of(self, condition: str) -> Loss:

@@ -9,7 +9,7 @@ from runner.loop.phases import OUTSIDE
 from runner.loop.prompts import Prompt, PromptRenderer
 from runner.loop.sampling import Sample, SamplingSettings, sample_prompts
 from runner.loop.schedule import request_seed
-from runner.loop.task import load_grader
+from runner.loop.task import evaluation_grader
 
 if TYPE_CHECKING:
     import tinker
@@ -46,7 +46,7 @@ def evaluate(
     """
     drawing = SamplingSettings(settings.temperature, settings.max_tokens, settings.samples_per_item)
     seeds = [request_seed(BASE_SEED, "eval", OUTSIDE, index) for index in range(len(prompts))]
-    return sample_prompts(backend, sampler, renderer, load_grader(settings.grader), prompts, drawing, seeds)
+    return sample_prompts(backend, sampler, renderer, evaluation_grader(settings.grader), prompts, drawing, seeds)
 
 
 def accuracy(outcomes: Sequence[Sequence[Sample]]) -> float:

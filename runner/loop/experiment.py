@@ -20,7 +20,7 @@ from runner.loop.progress import Elapsed, Progress, StepReport
 from runner.loop.prompts import Prompt, PromptRenderer
 from runner.loop.sampling import RolloutBatch, SamplingSettings, sample_batch
 from runner.loop.schedule import training_order
-from runner.loop.task import Split, TaskModule, load_task, of_split
+from runner.loop.task import Split, TaskModule, load_task, of_split, training_grader
 from runner.loop.training import Update, train_batch
 
 Kind = Literal["pilot", "full"]
@@ -78,7 +78,7 @@ def run_experiment(kind: Kind, plan: Plan, backend: Backend, writer: RunWriter, 
         AuditError: the plan asks for what the task or the service does not have, or the service fails.
     """
     task = load_task(plan.task.id)
-    problems = task.problems(plan.task)
+    problems = task.problems(plan.task, plan.dataset)
     if not of_split(problems, "train"):
         raise AuditError(f"task {plan.task.id!r} has no training problems")
     first = create_policy(backend, plan, plan.arms[0])
@@ -111,7 +111,8 @@ def _train_arm(experiment: Experiment, arm: Arm, policy: Policy) -> None:
     """Train one arm, then evaluate its final checkpoint."""
     _note_executed(experiment, "arms", policy.executed)
     train = experiment.split("train")
-    order = training_order(len(train), experiment.plan.rollout.groups_per_batch, experiment.steps, arm.seed)
+    order_seed = arm.seed if experiment.plan.task.order == "shuffled_by_seed" else None
+    order = training_order(len(train), experiment.plan.rollout.groups_per_batch, experiment.steps, order_seed)
     for step in range(experiment.steps):
         _train_step(experiment, arm, policy, step, [train[index] for index in order[step]])
     _evaluate_final(experiment, arm, policy)
@@ -128,7 +129,7 @@ def _train_step(experiment: Experiment, arm: Arm, policy: Policy, step: int, pro
             backend,
             sampler,
             experiment.renderer,
-            experiment.task,
+            training_grader(experiment.task, experiment.renderer.chat),
             prompts,
             SamplingSettings(plan.rollout.temperature, plan.rollout.max_tokens, plan.rollout.group_size),
             seed=arm.seed,

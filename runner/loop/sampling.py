@@ -13,7 +13,7 @@ from analysis.graders.grade import Grade
 from runner.loop.backend import Backend
 from runner.loop.prompts import Prompt, PromptRenderer
 from runner.loop.schedule import request_seed
-from runner.loop.task import GraderModule
+from runner.loop.task import Completion, Grader
 
 if TYPE_CHECKING:
     import tinker
@@ -73,7 +73,7 @@ def sample_prompts(
     backend: Backend,
     sampler: "tinker.SamplingClient",
     renderer: PromptRenderer,
-    grader: GraderModule,
+    grader: Grader,
     prompts: Sequence[Prompt],
     settings: SamplingSettings,
     seeds: Sequence[int],
@@ -112,7 +112,7 @@ def sample_batch(
     backend: Backend,
     sampler: "tinker.SamplingClient",
     renderer: PromptRenderer,
-    grader: GraderModule,
+    grader: Grader,
     prompts: Sequence[Prompt],
     settings: SamplingSettings,
     *,
@@ -133,21 +133,19 @@ def sample_batch(
     return RolloutBatch(step, samples, group_ids, advantages, sampler_version)
 
 
-def _sample(
-    prompt: Prompt, sequence: "tinker.SampledSequence", renderer: PromptRenderer, grader: GraderModule
-) -> Sample:
+def _sample(prompt: Prompt, sequence: "tinker.SampledSequence", renderer: PromptRenderer, grader: Grader) -> Sample:
     token_ids = np.asarray(sequence.tokens, np.int32)
     if sequence.logprobs is None or len(sequence.logprobs) != len(token_ids):
         raise AuditError(
             f"sampling {prompt.problem.prompt_id}: the service returned no log-probability for each sampled token. "
             "Without them no ratio and no mask can be computed"
         )
-    completion = renderer.text_of(sequence.tokens)
+    completion = Completion(sequence.tokens, renderer.text_of(sequence.tokens), str(sequence.stop_reason))
     return Sample(
         prompt=prompt,
         token_ids=token_ids,
         logprobs=np.asarray(sequence.logprobs, np.float32),
-        stop_reason=str(sequence.stop_reason),
-        completion=completion,
-        grade=grader.grade(completion, str(sequence.stop_reason), prompt.problem.gold),
+        stop_reason=completion.stop_reason,
+        completion=completion.text,
+        grade=grader(prompt.problem, completion),
     )

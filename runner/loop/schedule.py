@@ -10,23 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def training_order(n_problems: int, groups_per_batch: int, steps: int, seed: int) -> NDArray[np.int64]:
+def training_order(n_problems: int, groups_per_batch: int, steps: int, seed: int | None) -> NDArray[np.int64]:
     """Return which problem each group of each step samples from.
 
-    Each pass over the problems is a fresh permutation, so that none is drawn twice before all were drawn once.
+    None is drawn twice before all were drawn once. With a seed each pass over the problems is a fresh permutation.
 
     Args:
         n_problems: problems of the training split, at least 1.
         groups_per_batch: groups a step.
         steps: rollout steps.
-        seed: the arm's seed.
+        seed: the arm's seed; None: every pass takes the problems in the order in which the task gives them.
 
     Returns:
         Indices into the training split, shape (steps, groups_per_batch).
     """
     wanted = steps * groups_per_batch
     passes = -(-wanted // n_problems)
-    drawn = [np.random.default_rng([seed, number]).permutation(n_problems) for number in range(passes)]
+    drawn = [
+        np.arange(n_problems) if seed is None else np.random.default_rng([seed, number]).permutation(n_problems)
+        for number in range(passes)
+    ]
     return np.concatenate(drawn)[:wanted].reshape(steps, groups_per_batch)
 
 

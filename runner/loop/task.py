@@ -5,18 +5,25 @@ name is the id, and there is no list to edit.
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import analysis.graders
 import runner.loop.tasks
 from analysis.errors import AuditError
 from analysis.graders.grade import Grade
-from analysis.plan.model import Task
+from analysis.plan.model import Dataset, Task
 
+Message = Mapping[str, str]
 Split = Literal["train", "validation", "test"]
+
+
+_REFUSED_GRADERS = {
+    "math_verify": "tinker-cookbook 0.5.8 calls it in a thread, where math-verify 0.9.0 raises because it sets an alarm "
+    "signal; the error is swallowed and every answer counts as wrong. Name another grader, such as boxed_number",
+}
 
 
 @dataclass(frozen=True)
@@ -29,17 +36,36 @@ class Problem:
     gold: str
 
 
+@dataclass(frozen=True)
+class Completion:
+    """What the model answered.
+
+    Attributes:
+        token_ids: as sampled, the end token included.
+        text: decoded, without special tokens.
+        stop_reason: `stop`, `length`, or the service's own word.
+    """
+
+    token_ids: Sequence[int]
+    text: str
+    stop_reason: str
+
+
+Grader = Callable[[Problem, Completion], Grade]
+"""Grades one completion of one problem."""
+
+
 class TaskModule(Protocol):
     """What a task file defines."""
 
-    def problems(self, task: Task) -> Sequence[Problem]:
+    def problems(self, task: Task, dataset: Dataset | None) -> Sequence[Problem]:
         """Return the problems of all three splits, in a fixed order, as many as the plan asks for."""
 
-    def render(self, question: str) -> str:
-        """Return the text of the prompt, or of the user's turn where the plan names a chat renderer."""
+    def messages(self, question: str) -> Sequence[Message]:
+        """Return the turns before the completion, each with `role` and `content`; the last is the user's."""
 
-    def grade(self, completion: str, stop_reason: str, gold: str) -> Grade:
-        """Grade a training completion."""
+    def grade(self, problem: Problem, completion: Completion, chat: Any) -> Grade:
+        """Grade a training completion; `chat` is the cookbook's renderer of the prompt, None where it was plain."""
 
 
 class GraderModule(Protocol):
@@ -62,10 +88,32 @@ def load_grader(grader_id: str) -> GraderModule:
     """Return the grader with this id.
 
     Raises:
-        AuditError: there is no such grader.
+        AuditError: there is no such grader, or it is one that is known to grade wrongly.
     """
+    if grader_id in _REFUSED_GRADERS:
+        raise AuditError(f"grader {grader_id!r} is refused: {_REFUSED_GRADERS[grader_id]}")
     package = analysis.graders
     return cast(GraderModule, _load("grader", grader_id, package.__name__, Path(package.__path__[0])))
+
+
+def training_grader(task: TaskModule, chat: Any) -> Grader:
+    """Return what grades the task's training completions.
+
+    Args:
+        task: the task.
+        chat: the cookbook's renderer of the prompts, None where they are plain.
+    """
+    return lambda problem, completion: task.grade(problem, completion, chat)
+
+
+def evaluation_grader(grader_id: str) -> Grader:
+    """Return what grades evaluations: a plan's grader reads text only, whatever the training reward was.
+
+    Raises:
+        AuditError: see `load_grader`.
+    """
+    module = load_grader(grader_id)
+    return lambda problem, completion: module.grade(completion.text, completion.stop_reason, problem.gold)
 
 
 def _load(kind: str, name: str, package: str, folder: Path) -> object:

@@ -1,13 +1,13 @@
 """Two-digit addition: the demo's task, with a held-out split that no ordering of a sum can leak through."""
 
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 from analysis.errors import AuditError
 from analysis.graders.grade import Grade
 from analysis.graders.numeric_exact import grade as grade_integer
-from analysis.plan.model import Task
-from runner.loop.task import Problem
+from analysis.plan.model import Dataset, Task
+from runner.loop.task import Completion, Message, Problem
 
 Split = Literal["train", "validation", "test"]
 
@@ -47,15 +47,17 @@ def split_of(first: int, second: int) -> Split:
     return "train"
 
 
-def problems(task: Task) -> list[Problem]:
+def problems(task: Task, dataset: Dataset | None) -> list[Problem]:
     """Return the sums of all three splits, in a fixed order that looks random.
 
     Training asks both orders of a pair. An evaluated item is an unordered pair, asked in one order: the other
     order would be nearly the same item, and the decision takes items for independent.
 
     Raises:
-        AuditError: the plan asks for more items than a split has.
+        AuditError: the plan names a data set, or asks for more items than a split has.
     """
+    if dataset is not None:
+        raise AuditError("dataset: task 'addition' makes its items itself; remove the block from the plan")
     found: dict[Split, list[Problem]] = {"train": [], "validation": [], "test": []}
     for first in range(OPERAND_LIMIT):
         for second in range(first, OPERAND_LIMIT):
@@ -75,14 +77,14 @@ def problems(task: Task) -> list[Problem]:
     return [problem for name, count in wanted.items() for problem in sorted(found[name], key=_problem_place)[:count]]
 
 
-def render(question: str) -> str:
-    """Return the prompt of a sum: `37+45` becomes `37+45=`."""
-    return f"{question}="
+def messages(question: str) -> list[Message]:
+    """Return the one turn that asks for a sum: `37+45` becomes `37+45=`."""
+    return [{"role": "user", "content": f"{question}="}]
 
 
-def grade(completion: str, stop_reason: str, gold: str) -> Grade:
+def grade(problem: Problem, completion: Completion, chat: Any) -> Grade:
     """Give 1 for exactly the sum, ended by the model itself, else 0."""
-    return grade_integer(completion, stop_reason, gold)
+    return grade_integer(completion.text, completion.stop_reason, problem.gold)
 
 
 def _problem(split: Split, first: int, second: int) -> Problem:

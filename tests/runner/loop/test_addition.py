@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.errors import AuditError
-from analysis.plan.model import Task
+from analysis.plan.model import Dataset, Task
 from runner.loop.task import load_grader, load_task
 from runner.loop.tasks import addition
 
@@ -18,13 +18,13 @@ def _pair(problem):
 
 
 def test_gold_answers_are_the_sums_and_ids_are_unique():
-    problems = addition.problems(_task())
+    problems = addition.problems(_task(), None)
     assert all(int(problem.gold) == sum(map(int, problem.question.split("+"))) for problem in problems)
     assert len({problem.prompt_id for problem in problems}) == len(problems)
 
 
 def test_no_unordered_pair_is_in_two_splits_and_each_held_out_pair_is_asked_once():
-    problems = addition.problems(_task())
+    problems = addition.problems(_task(), None)
     pairs = {split: [_pair(p) for p in problems if p.split == split] for split in ("train", "validation", "test")}
     assert not set(pairs["train"]) & (set(pairs["validation"]) | set(pairs["test"]))
     assert not set(pairs["validation"]) & set(pairs["test"])
@@ -33,8 +33,8 @@ def test_no_unordered_pair_is_in_two_splits_and_each_held_out_pair_is_asked_once
 
 
 def test_fewer_items_are_the_first_of_more():
-    few = [p for p in addition.problems(_task(train=10, validation=5, test=7)) if p.split == "test"]
-    many = [p for p in addition.problems(_task()) if p.split == "test"]
+    few = [p for p in addition.problems(_task(train=10, validation=5, test=7), None) if p.split == "test"]
+    many = [p for p in addition.problems(_task(), None) if p.split == "test"]
     assert few == many[:7]
     sizes = [int(p.question.split("+")[0]) for p in many]
     assert sizes != sorted(sizes)
@@ -42,7 +42,17 @@ def test_fewer_items_are_the_first_of_more():
 
 def test_more_items_than_there_are_is_an_error():
     with pytest.raises(AuditError, match=r"task\.test_items is 5000"):
-        addition.problems(_task(test=5000))
+        addition.problems(_task(test=5000), None)
+
+
+def test_a_data_set_is_refused_because_the_task_makes_its_items():
+    with pytest.raises(AuditError, match="makes its items itself"):
+        addition.problems(_task(), Dataset(name="sums", hf_path="somebody/sums"))
+
+
+def test_math_verify_is_refused_with_the_reason():
+    with pytest.raises(AuditError, match=r"calls it in a thread.*every answer counts as wrong"):
+        load_grader("math_verify")
 
 
 def test_tasks_and_graders_are_found_by_file_name():

@@ -20,6 +20,10 @@ def test_the_order_is_the_seeds_and_a_shorter_run_is_the_beginning_of_a_longer_o
     assert not np.array_equal(training_order(50, 4, 3, 7), training_order(50, 4, 3, 8))
 
 
+def test_without_a_seed_every_pass_takes_the_problems_as_they_are_given():
+    assert training_order(5, 4, 2, None).tolist() == [[0, 1, 2, 3], [4, 0, 1, 2]]
+
+
 def test_request_seeds_are_distinct_small_and_frozen():
     seeds = {
         request_seed(seed, purpose, step, index)
