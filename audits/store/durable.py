@@ -1,5 +1,6 @@
 """Files that a reader sees whole or not at all, and lines that are whole and stay."""
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -56,13 +57,41 @@ def append_lines(path: Path, lines: list[str]) -> None:
     if path.is_symlink():
         raise AuditError(f"{path}: is a link; a run holds its files itself. Put the file in its place")
     with path.open("ab+") as handle:
-        size = handle.seek(0, os.SEEK_END)
-        if size:
-            handle.seek(0)
-            content = handle.read()
-            if not content.endswith(b"\n"):
-                handle.truncate(content.rfind(b"\n") + 1)
+        if handle.seek(0, os.SEEK_END):
+            handle.seek(-1, os.SEEK_END)
+            if handle.read() != b"\n":
+                handle.seek(0)
+                handle.truncate(handle.read().rfind(b"\n") + 1)
         handle.seek(0, os.SEEK_END)
         handle.write("".join(line + "\n" for line in lines).encode("utf-8"))
         handle.flush()
         os.fsync(handle.fileno())
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a lock file for as long as the block lasts; the lock ends with the process, however that ends.
+
+    Raises:
+        AuditError: another process holds it.
+    """
+    if os.name == "nt":
+        # No run is written there: the part that audits needs no lock.
+        yield
+        return
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AuditError(f"{path}: another process is writing this run. Wait for it, or end it first") from None
+        yield
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what `whole_file` leaves below a folder when its process is killed."""
+    for path in folder.rglob(".*.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

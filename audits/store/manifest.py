@@ -47,10 +47,13 @@ class Manifest(ManifestPart):
     format_version: int = FORMAT_VERSION
     run_id: str
     kind: Literal["pilot", "full", "imported"]
-    status: Literal["running", "complete", "interrupted", "failed"]
+    status: Literal["running", "complete", "interrupted", "failed", "stopped_by_budget"]
     arms: list[ArmRecord]
     started_at: str
     finished_at: str | None = None
+    wall_seconds: float | None = None
+    resumed: list[dict[str, Any]] = []
+    service_faults: int = 0
     plan_sha256: str | None = None
     pilot: PilotLink | None = None
     executed: dict[str, Any] = {}

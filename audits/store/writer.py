@@ -1,14 +1,15 @@
 """The only place that writes a run's data files: whole files, checked columns, one manifest line a file."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
-from audits.store.durable import append_lines, write_whole
+from audits.store.durable import append_lines, remove_unfinished, write_whole
 from audits.store.layout import partition_folder
-from audits.store.manifest import FILES_NAME, FileRecord, Manifest, write_manifest
+from audits.store.manifest import FILES_NAME, FileRecord, Manifest, read_files, read_manifest, write_manifest
 from audits.store.schema import FORMAT_VERSION, Table, tables
 from audits.store.seal import PLAN_NAME, SealedPlan
 
@@ -20,11 +21,12 @@ _PAGE_BYTES = 8 << 20
 
 
 class RunWriter:
-    """Writes one run directory; a file appears whole or not at all."""
+    """Writes one run directory; a file appears whole or not at all. Safe from several threads, one an arm."""
 
     def __init__(self, run: Path, manifest: Manifest) -> None:
         self.run = run
         self.manifest = manifest
+        self._lock = threading.Lock()
 
     @classmethod
     def create(cls, run: Path, manifest: Manifest, sealed: SealedPlan | None) -> "RunWriter":
@@ -44,10 +46,53 @@ class RunWriter:
         write_manifest(run, manifest)
         return cls(run, manifest)
 
+    @classmethod
+    def reopen(cls, run: Path) -> "RunWriter":
+        """Go on with a run whose process died: what it had begun to write and did not list is removed.
+
+        The caller holds the run (`audits.store.durable.held`).
+
+        Raises:
+            AuditError: `run.json` or `files.jsonl` is not readable, or a folder of the run is a link.
+        """
+        writer = cls(run, read_manifest(run))
+        listed = {run / record.path for record in writer.files()}
+        for folder in (run / name for name in tables()):
+            if folder.is_symlink():
+                raise AuditError(f"{folder}: is a link; a run holds its files itself. Put the folder in its place")
+            for path in [folder.with_suffix(".parquet"), *folder.rglob("*.parquet")]:
+                if path not in listed:
+                    path.unlink(missing_ok=True)
+        remove_unfinished(run)
+        return writer
+
+    def files(self) -> tuple[FileRecord, ...]:
+        """Return the lines of `files.jsonl`."""
+        return read_files(self.run)[0]
+
+    def drop(self, unwanted: Callable[[FileRecord], bool]) -> None:
+        """Take files out of the run: their lines first, so that no line is ever without its file.
+
+        Args:
+            unwanted: which of the listed files.
+        """
+        with self._lock:
+            listed = self.files()
+            kept = [record for record in listed if not unwanted(record)]
+            write_whole(self.run / FILES_NAME, "".join(f"{record.model_dump_json()}\n" for record in kept).encode())
+            for record in listed:
+                if record not in kept:
+                    (self.run / record.path).unlink(missing_ok=True)
+
     def update_manifest(self, **changes: Any) -> None:
         """Replace fields of `run.json`."""
-        self.manifest = self.manifest.model_copy(update=changes)
-        write_manifest(self.run, self.manifest)
+        self.change_manifest(lambda _manifest: changes)
+
+    def change_manifest(self, changes_of: Callable[[Manifest], Mapping[str, Any]]) -> None:
+        """Replace fields of `run.json` by what is worked out from the fields as they stand."""
+        with self._lock:
+            self.manifest = self.manifest.model_copy(update=dict(changes_of(self.manifest)))
+            write_manifest(self.run, self.manifest)
 
     def write_prompts(self, columns: Columns) -> None:
         """Write the table of prompts, one file for the run."""
@@ -68,13 +113,30 @@ class RunWriter:
             records.append(self._write_file(tables()[name], relative, columns))
         self._commit(records)
 
-    def write_evals(self, arm: str, seed: int, checkpoint: str, columns: Columns) -> None:
-        """Write the outcomes of one checkpoint of one arm."""
+    def write_evals(
+        self, arm: str, seed: int, checkpoint: str, columns: Columns, phases: Columns | None = None
+    ) -> None:
+        """Write the outcomes of one checkpoint of one arm.
+
+        Args:
+            arm: the arm's folder name (its condition).
+            seed: the arm's training seed.
+            checkpoint: `base`, `stepNNNNNN` or `final`.
+            columns: of the table of evaluations.
+            phases: columns of the phases that belong to no step.
+        """
+        records = []
+        if phases is not None:
+            # Listed before the outcomes: where the outcomes are listed, nothing of the evaluation is missing.
+            path = Path(partition_folder("phases", arm, seed)) / f"checkpoint={checkpoint}.parquet"
+            records.append(self._write_file(tables()["phases"], path, phases))
         relative = Path(partition_folder("evals", arm, seed)) / f"checkpoint={checkpoint}.parquet"
-        self._commit([self._write_file(tables()["evals"], relative, columns)])
+        records.append(self._write_file(tables()["evals"], relative, columns))
+        self._commit(records)
 
     def _commit(self, records: list[FileRecord]) -> None:
-        append_lines(self.run / FILES_NAME, [record.model_dump_json() for record in records])
+        with self._lock:
+            append_lines(self.run / FILES_NAME, [record.model_dump_json() for record in records])
 
     def _write_file(self, table: Table, relative: Path, columns: Columns) -> FileRecord:
         import pyarrow as pa

@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from analysis.errors import AuditError
+from runner.loop.faults import Patience, ServiceFault, explain
+from runner.loop.stopping import Stop
 
 if TYPE_CHECKING:
     import tinker
@@ -24,9 +26,9 @@ EMBEDDED = "embedded"
 LOOPBACK_KEY = "tml-local"
 PROBE_SECONDS = 5.0
 OPEN_SECONDS = 60.0
-POLL_SECONDS = 5.0
+POLL_SECONDS = 0.25
+LOOK_SECONDS = 5.0
 UNREACHABLE_SECONDS = 20.0
-RESULT_SECONDS = 3600.0
 
 Answer = TypeVar("Answer", covariant=True)
 Made = TypeVar("Made")
@@ -50,16 +52,43 @@ class Backend:
         kind: `embedded`, or `url`.
         url: where it listens.
         client: the SDK's client.
+        connect: opens another session with the same service; None where there is no way to.
+        stop: where it is given, waiting for a result ends when the run is asked to stop.
+        patience: how long a result is waited for, and how often sampling is asked for again.
     """
 
     kind: str
     url: str
     client: "tinker.ServiceClient"
+    connect: "Callable[[], tinker.ServiceClient] | None" = None
+    stop: Stop | None = None
+    patience: Patience = field(default_factory=Patience)
+
+    def stopping_on(self, stop: Stop) -> "Backend":
+        """Return the same session, for work that may be given up at any moment."""
+        return replace(self, stop=stop)
+
+    def reconnected(self) -> "Backend":
+        """Return a fresh session with the same service: one that was started again knows nothing of this one.
+
+        Raises:
+            ServiceFault: it cannot be reached.
+            AuditError: it is the embedded service, and its process has ended.
+        """
+        if not _reachable(self.url):
+            if self.kind == EMBEDDED:
+                raise AuditError(
+                    "the embedded service has ended; the end of state/service.log in the run directory says why. The "
+                    "state is kept: the same command with --resume goes on"
+                )
+            raise ServiceFault(f"{self.url}: nothing answers there")
+        return self if self.connect is None else replace(self, client=self.connect())
 
     def submit(self, doing: str, request: Callable[[], Made]) -> Made:
         """Send a request that the SDK may refuse at once.
 
         Raises:
+            ServiceFault: the service failed in a way that may pass.
             AuditError: the SDK or the service refused it.
         """
         try:
@@ -71,24 +100,35 @@ class Backend:
         """Return the result of a request, as long as the service stays reachable.
 
         Raises:
-            AuditError: the service refused the request, went away, or gave no result within an hour.
+            ServiceFault: the service failed, went away, or gave no result in time.
+            AuditError: the service refused the request.
+            Stopped: the run was asked to stop, and this session is for work that may be given up.
         """
-        begun = time.monotonic()
-        last_seen = begun
-        while True:
-            try:
-                return pending.result(timeout=POLL_SECONDS)
-            except TimeoutError as error:
-                if pending.future().done():
+        begun = seen = looked = time.monotonic()
+        try:
+            while True:
+                if self.stop is not None:
+                    self.stop.check()
+                try:
+                    return pending.result(timeout=POLL_SECONDS)
+                except TimeoutError as error:
+                    if pending.future().done():
+                        raise explain(doing, self.url, error) from error
+                except Exception as error:
                     raise explain(doing, self.url, error) from error
-            except Exception as error:
-                raise explain(doing, self.url, error) from error
-            now = time.monotonic()
-            last_seen = now if _reachable(self.url) else last_seen
-            if now - last_seen > UNREACHABLE_SECONDS:
-                raise AuditError(f"{doing}: the service at {self.url} went away and did not come back")
-            if now - begun > RESULT_SECONDS:
-                raise AuditError(f"{doing}: no result from {self.url} within {RESULT_SECONDS:.0f} seconds")
+                now = time.monotonic()
+                if now - looked >= LOOK_SECONDS:
+                    looked, seen = now, now if _reachable(self.url) else seen
+                if looked - seen > UNREACHABLE_SECONDS:
+                    raise ServiceFault(f"{doing}: the service at {self.url} went away and did not come back")
+                if now - begun > self.patience.result_seconds:
+                    raise ServiceFault(
+                        f"{doing}: no result from {self.url} within {self.patience.result_seconds:.0f} seconds "
+                        "(--result-seconds)"
+                    )
+        finally:
+            # Whatever is not waited for any longer must not be polled for by the SDK either.
+            pending.future().cancel()
 
 
 def resolve_service(option: str | None, base_model: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -145,19 +185,26 @@ def _connected(kind: str, url: str, api_key: str) -> Iterator[Backend]:
         raise AuditError(
             "running an experiment needs the tinker SDK. Install it: pip install 'runaudit[train]'"
         ) from None
-    client = tinker.ServiceClient(base_url=url, api_key=api_key)
-    _open_session(client, url)
+    opened: list[tinker.ServiceClient] = []
+
+    def connect() -> "tinker.ServiceClient":
+        client = tinker.ServiceClient(base_url=url, api_key=api_key)
+        _open_session(client, url)
+        opened.append(client)
+        return client
+
     status: Any = "errored"
     try:
-        yield Backend(kind, url, client)
+        yield Backend(kind, url, connect(), connect)
         status = "success"
     except KeyboardInterrupt:
         status = "interrupted"
         raise
     finally:
-        # A courtesy to the service: a run that is over does not fail because of it.
-        with suppress(Exception):
-            client.close(status).result(timeout=PROBE_SECONDS)
+        for client in opened:
+            # A courtesy to the service: a run that is over does not fail because of it.
+            with suppress(Exception):
+                client.close(status).result(timeout=PROBE_SECONDS)
 
 
 def _open_session(client: "tinker.ServiceClient", url: str) -> None:
@@ -174,21 +221,9 @@ def _open_session(client: "tinker.ServiceClient", url: str) -> None:
     thread.start()
     thread.join(OPEN_SECONDS)
     if thread.is_alive():
-        raise AuditError(f"{url}: the service answers, but opened no session within {OPEN_SECONDS:.0f} seconds")
+        raise ServiceFault(f"{url}: the service answers, but opened no session within {OPEN_SECONDS:.0f} seconds")
     if failures:
         raise explain("opening a session", url, failures[0]) from failures[0]
-
-
-def explain(doing: str, url: str, error: Exception) -> AuditError:
-    """Return what an SDK error means for the person who runs the experiment."""
-    import tinker
-
-    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, tinker.AuthenticationError | tinker.PermissionDeniedError) or "api_key" in said:
-        return AuditError(f"{doing}: {url} does not accept the API key ({said}). Set TINKER_API_KEY")
-    if isinstance(error, tinker.APIConnectionError):
-        return AuditError(f"{doing}: no connection to {url} ({said}). Is the service still running?")
-    return AuditError(f"{doing}: {url} refused ({said})")
 
 
 def _api_key(url: str, environment: Mapping[str, str]) -> str:

@@ -1,194 +1,167 @@
-"""The experiment: the base model's evaluation, then each arm in the plan's order.
+"""The experiment: the base model's evaluation and the arms, several at the same time against one service.
 
-All arms go through `_train_arm`; the only thing it reads from the arm besides its names and its seed is the loss.
+All arms go through `runner.loop.arms.train_arm`; the only thing it reads from the arm besides its names and its seed is
+the loss. Each request carries its seed, so that the tables do not depend on which arm the service serves first.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from functools import partial
 
-from analysis.errors import AuditError
+from analysis.errors import AuditError, Refused
 from analysis.plan.model import Arm, Plan
-from audits.store.durable import append_lines
-from audits.store.writer import RunWriter
+from audits.store.writer import Columns, RunWriter
 from runner.loop import evaluation, records
+from runner.loop.arms import Standing, take_up, train_arm
 from runner.loop.backend import Backend
-from runner.loop.phases import OUTSIDE, PhaseLog
-from runner.loop.policy import Policy, create_policy, save_for_sampling
-from runner.loop.progress import Elapsed, Progress, StepReport
-from runner.loop.prompts import Prompt, PromptRenderer
-from runner.loop.sampling import RolloutBatch, SamplingSettings, sample_batch
-from runner.loop.schedule import training_order
-from runner.loop.task import Split, TaskModule, load_task, of_split, training_grader
-from runner.loop.training import Update, train_batch
+from runner.loop.checkpoints import evaluate_checkpoint, open_sampler
+from runner.loop.faults import Trials
+from runner.loop.phases import PhaseLog
+from runner.loop.prompts import PromptRenderer
+from runner.loop.setting import Conduct, Experiment, Kind, is_evaluated
+from runner.loop.stopping import Stop, Stopped, signals_noticed
+from runner.loop.task import load_task, of_split
 
-Kind = Literal["pilot", "full"]
-PROGRESS_NAME = "progress.jsonl"
+_LISTEN_SECONDS = 0.25
 
-
-@dataclass(frozen=True)
-class Experiment:
-    """What all arms share: plan, task, prompts, service and where the log goes.
-
-    Attributes:
-        kind: a pilot runs the gate's steps and is evaluated on validation items; a full run all, on test items.
-        prompts: of all splits.
-    """
-
-    kind: Kind
-    plan: Plan
-    task: TaskModule
-    backend: Backend
-    writer: RunWriter
-    progress: Progress
-    renderer: PromptRenderer
-    prompts: Sequence[Prompt]
-    elapsed: Elapsed
-
-    @property
-    def steps(self) -> int:
-        """Rollout steps of each arm."""
-        return steps_of(self.kind, self.plan)
-
-    @property
-    def items(self) -> list[Prompt]:
-        """The prompts that checkpoints are evaluated on."""
-        return self.split(evaluation_split(self.kind))
-
-    def split(self, split: Split) -> list[Prompt]:
-        """Return the prompts of one split."""
-        return [prompt for prompt in self.prompts if prompt.problem.split == split]
+Job = Callable[[], None]
 
 
-def steps_of(kind: Kind, plan: Plan) -> int:
-    """Return the rollout steps of each arm."""
-    return plan.activation_gate.pilot_steps if kind == "pilot" else plan.rollout.rollout_batches
+class BudgetReached(Refused):
+    """The run stopped itself before the plan's budget was spent."""
 
 
-def evaluation_split(kind: Kind) -> Split:
-    """Return the split that checkpoints are evaluated on: a pilot never sees the primary endpoint's items."""
-    return "validation" if kind == "pilot" else "test"
-
-
-def run_experiment(kind: Kind, plan: Plan, backend: Backend, writer: RunWriter, progress: Progress) -> None:
-    """Run all arms of a plan and log them.
+def run_experiment(kind: Kind, plan: Plan, backend: Backend, conduct: Conduct) -> None:
+    """Run what is missing of the arms of a plan and log it.
 
     Raises:
         AuditError: the plan asks for what the task or the service does not have, or the service fails.
+        BudgetReached: the next piece of work would end after the plan's cap.
+        KeyboardInterrupt: the run was interrupted; the state is saved.
     """
     task = load_task(plan.task.id)
     problems = task.problems(plan.task, plan.dataset)
     if not of_split(problems, "train"):
         raise AuditError(f"task {plan.task.id!r} has no training problems")
-    first = create_policy(backend, plan, plan.arms[0])
-    renderer = PromptRenderer(first.tokenizer, plan.rollout)
+    writer = conduct.writer
+    missing = [arm for arm in plan.arms if not _is_final(writer, arm.condition, arm.seed)]
+    first = _first_standing(plan, backend, conduct, missing[0] if missing else plan.arms[0])
+    renderer = PromptRenderer(first.policy.tokenizer, plan.rollout)
     prompts = renderer.render(task, problems)
-    writer.write_prompts(records.prompt_columns(prompts))
-    experiment = Experiment(kind, plan, task, backend, writer, progress, renderer, prompts, Elapsed())
-    _evaluate_base(experiment)
-    for number, arm in enumerate(plan.arms):
-        policy = first if number == 0 else create_policy(backend, plan, arm)
-        _train_arm(experiment, arm, policy)
+    _write_or_compare_prompts(writer, records.prompt_columns(prompts))
+    experiment = Experiment(kind, plan, task, backend, conduct, renderer, prompts)
+    standings = {first.arm.name: first} if missing else {}
+    arms = [partial(train_arm, experiment, arm, standings.get(arm.name)) for arm in missing]
+    _run_jobs(partial(_evaluate_base, experiment), arms, conduct)
+
+
+def _first_standing(plan: Plan, backend: Backend, conduct: Conduct, arm: Arm) -> Standing:
+    """Take up the first arm before the others begin: its tokenizer renders the prompts of all."""
+    taken: list[Standing] = []
+
+    def work(session: Backend, _trials: Trials) -> None:
+        taken.append(take_up(session, conduct.writer, plan, arm))
+
+    conduct.persistently(arm.name, backend, work)
+    return taken[-1]
+
+
+def _is_final(writer: RunWriter, arm: str, seed: int) -> bool:
+    return is_evaluated(writer, arm, seed, evaluation.FINAL_CHECKPOINT)
+
+
+def _write_or_compare_prompts(writer: RunWriter, columns: Columns) -> None:
+    """Write the prompts, or check that they are those that the run was begun with."""
+    import pyarrow.parquet as pq
+
+    if not any(record.table == "prompts" for record in writer.files()):
+        writer.write_prompts(columns)
+        return
+    names = ["prompt_id", "split", "prompt_sha256", "gold"]
+    before = pq.read_table(writer.run / "prompts.parquet", columns=names).to_pydict()
+    differing = [name for name in names if before[name] != list(columns[name])]
+    if differing:
+        raise Refused(
+            f"{writer.run}: cannot be resumed, the task's data or its rendering changed: {', '.join(differing)} of "
+            "prompts.parquet are others than the task gives here. Restore the data, or begin a new run"
+        )
 
 
 def _evaluate_base(experiment: Experiment) -> None:
-    log = PhaseLog(OUTSIDE)
-    with log.timed("eval"):
-        sampler = _sampler(experiment, base_model=experiment.plan.base_model)
-        outcomes = evaluation.evaluate(
-            experiment.backend, sampler, experiment.renderer, experiment.plan.evaluation, experiment.items
-        )
-    columns = records.eval_columns(evaluation.BASE_CHECKPOINT, outcomes)
-    experiment.writer.write_evals(evaluation.BASE_ARM, evaluation.BASE_SEED, evaluation.BASE_CHECKPOINT, columns)
-    experiment.writer.write_step(
-        evaluation.BASE_ARM, evaluation.BASE_SEED, OUTSIDE, {"phases": records.phase_columns(log.phases)}
-    )
-    experiment.progress.note(f"base model: accuracy {evaluation.accuracy(outcomes):.3f} of {len(outcomes)} items")
+    def work(backend: Backend, _trials: Trials) -> None:
+        def sampler(_log: PhaseLog) -> object:
+            return open_sampler(backend, base_model=experiment.plan.base_model)
 
-
-def _train_arm(experiment: Experiment, arm: Arm, policy: Policy) -> None:
-    """Train one arm, then evaluate its final checkpoint."""
-    _note_executed(experiment, "arms", policy.executed)
-    train = experiment.split("train")
-    order_seed = arm.seed if experiment.plan.task.order == "shuffled_by_seed" else None
-    order = training_order(len(train), experiment.plan.rollout.groups_per_batch, experiment.steps, order_seed)
-    for step in range(experiment.steps):
-        _train_step(experiment, arm, policy, step, [train[index] for index in order[step]])
-    _evaluate_final(experiment, arm, policy)
-
-
-def _train_step(experiment: Experiment, arm: Arm, policy: Policy, step: int, prompts: Sequence[Prompt]) -> None:
-    plan, backend, log = experiment.plan, experiment.backend, PhaseLog(step)
-    with log.timed("checkpoint"):
-        doing = f"{arm.name}, step {step}: publishing the weights to sample from"
-        published = backend.submit(doing, lambda: policy.client.save_weights_and_get_sampling_client())
-        sampler = backend.wait(doing, published)
-    with log.timed("sample"):
-        batch = sample_batch(
+        evaluate_checkpoint(
+            experiment,
             backend,
+            evaluation.BASE_ARM,
+            evaluation.BASE_SEED,
+            evaluation.BASE_CHECKPOINT,
+            experiment.items,
             sampler,
-            experiment.renderer,
-            training_grader(experiment.task, experiment.renderer.chat),
-            prompts,
-            SamplingSettings(plan.rollout.temperature, plan.rollout.max_tokens, plan.rollout.group_size),
-            seed=arm.seed,
-            step=step,
-            sampler_version=f"optim_step={step * plan.rollout.updates_per_batch}",
         )
-    with log.timed("train"):
-        loss = plan.losses[arm.loss]
-        updates = train_batch(backend, policy, loss, plan.optimizer, batch, plan.rollout.updates_per_batch)
-    tables = {
-        "tokens": records.token_columns(batch, updates),
-        "rollouts": records.rollout_columns(batch),
-        "updates": records.update_columns(plan, arm, policy.base_model, step, updates),
-        "phases": records.phase_columns(log.phases),
-    }
-    experiment.writer.write_step(arm.condition, arm.seed, step, tables)
-    _report_step(experiment, arm, batch, updates, log)
+
+    experiment.conduct.persistently("base model", experiment.backend, work)
 
 
-def _report_step(
-    experiment: Experiment, arm: Arm, batch: RolloutBatch, updates: Sequence[Update], log: PhaseLog
-) -> None:
-    report = StepReport(
-        arm=arm.name,
-        step=batch.step,
-        steps=experiment.steps,
-        reward=batch.mean_reward,
-        hidden_share=updates[-1].n_hidden / updates[-1].n_loss_tokens,
-        tokens_per_second=batch.n_tokens / max(log.seconds, 1e-9),
-        elapsed=experiment.elapsed.seconds,
-    )
-    experiment.progress.step(report)
-    append_lines(experiment.writer.run / PROGRESS_NAME, [json.dumps(vars(report), sort_keys=True)])
-
-
-def _evaluate_final(experiment: Experiment, arm: Arm, policy: Policy) -> None:
-    log = PhaseLog(OUTSIDE)
-    with log.timed("checkpoint"):
-        name = f"{experiment.writer.manifest.run_id}-{arm.name}-final"
-        path = save_for_sampling(experiment.backend, policy, name)
-    with log.timed("eval"):
-        sampler = _sampler(experiment, model_path=path)
-        outcomes = evaluation.evaluate(
-            experiment.backend, sampler, experiment.renderer, experiment.plan.evaluation, experiment.items
+def _run_jobs(base: Job, arms: Sequence[Job], conduct: Conduct) -> None:
+    """Run the base model's evaluation and the arms, so many at a time as the options say."""
+    at_once = conduct.options.arms_at_once(len(arms))
+    # Where arms run at the same time, the base model is evaluated beside them.
+    workers = at_once if at_once == 1 else at_once + 1
+    with signals_noticed() as noticed, ThreadPoolExecutor(workers, thread_name_prefix="arm") as pool:
+        futures = [pool.submit(job) for job in (base, *arms)]
+        _listen(futures, conduct, noticed)
+    faults = [error for error in map(_error_of, futures) if error is not None]
+    if conduct.stop.reason == "interrupted":
+        for error in faults:
+            conduct.note(f"while stopping: {error}")
+        raise KeyboardInterrupt
+    if faults:
+        raise faults[0]
+    if conduct.stop.reason == "budget":
+        cap, spent = conduct.budget.cap_seconds or 0.0, conduct.budget.spent_seconds
+        raise BudgetReached(
+            f"{conduct.writer.run}: stopped by the plan's budget: {spent / 60:.1f} of {cap / 60:.1f} minutes are used "
+            "and the next piece of work would not fit. What was logged is whole and the state is saved, but no claim "
+            "rests on it: seal a plan with a larger budget, or a smaller experiment"
         )
-    columns = records.eval_columns(evaluation.FINAL_CHECKPOINT, outcomes)
-    experiment.writer.write_evals(arm.condition, arm.seed, evaluation.FINAL_CHECKPOINT, columns)
-    experiment.writer.write_step(arm.condition, arm.seed, OUTSIDE, {"phases": records.phase_columns(log.phases)})
-    checkpoint = {"arm": arm.condition, "seed": arm.seed, "checkpoint": evaluation.FINAL_CHECKPOINT, "path": path}
-    _note_executed(experiment, "checkpoints", checkpoint)
-    experiment.progress.note(f"{arm.name}: accuracy {evaluation.accuracy(outcomes):.3f} of {len(outcomes)} items")
 
 
-def _sampler(experiment: Experiment, *, base_model: str | None = None, model_path: str | None = None) -> Any:
-    backend, doing = experiment.backend, f"opening a sampler on {base_model or model_path}"
-    pending = backend.submit(doing, lambda: backend.client.create_sampling_client(model_path, base_model))
-    return backend.wait(doing, pending)
+def _listen(futures: Sequence[Future[None]], conduct: Conduct, noticed: Sequence[int]) -> None:
+    """Wait for all jobs; the first error, or a stop, lets those not begun fall and the others put their work away.
+
+    Args:
+        futures: the jobs.
+        conduct: is asked to stop.
+        noticed: signals that arrived.
+    """
+    waiting, told = set(futures), False
+    while waiting:
+        # A short wait, over and over: signals are handled in between.
+        done, waiting = wait(waiting, timeout=_LISTEN_SECONDS)
+        if noticed:
+            conduct.stop.ask("interrupted")
+        if any(isinstance(_error_of(future), BaseException) for future in done):
+            conduct.stop.ask("fault")
+        if conduct.stop.asked and not told:
+            told = True
+            _tell_of_stop(conduct.stop, conduct)
+            for future in waiting:
+                future.cancel()
 
 
-def _note_executed(experiment: Experiment, key: str, entry: dict[str, Any]) -> None:
-    executed = experiment.writer.manifest.executed
-    experiment.writer.update_manifest(executed={**executed, key: [*executed.get(key, []), entry]})
+def _tell_of_stop(stop: Stop, conduct: Conduct) -> None:
+    if stop.reason == "interrupted":
+        conduct.writer.update_manifest(status="interrupted")
+        conduct.note("stopping: each arm puts its work away; a second signal ends the process at once")
+
+
+def _error_of(future: Future[None]) -> BaseException | None:
+    """Return what a finished job died of; having stopped when asked is no error."""
+    try:
+        error = future.exception()
+    except CancelledError:
+        return None
+    return None if isinstance(error, Stopped) else error

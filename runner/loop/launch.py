@@ -1,41 +1,57 @@
-"""From a plan and an output directory to a finished, failed or interrupted run."""
+"""From a plan and an output directory to a finished, failed or interrupted run, at once or in several attempts."""
 
+import dataclasses
 import os
 import shutil
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from analysis.errors import AuditError, Refused
 from analysis.plan.model import Plan
 from audits.engine.standing import needs_pilot, plan_faults
-from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink
+from audits.store.durable import held, remove_unfinished
+from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink, read_manifest
 from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
-from runner.loop.experiment import Kind, evaluation_split, run_experiment, steps_of
+from runner.loop.budget import BudgetClock
+from runner.loop.experiment import BudgetReached, run_experiment
+from runner.loop.journal import PROGRESS_NAME, Journal, seconds_at_work
 from runner.loop.names import unresolved_names
+from runner.loop.options import RunOptions
 from runner.loop.pilots import find_pilot, require_passed_pilot
 from runner.loop.plans import plan_text, shipped_plan_text
-from runner.loop.progress import Progress
-from runner.loop.provenance import command_line, git_state, utc_now, versions
+from runner.loop.progress import Elapsed, Progress
+from runner.loop.provenance import command_line, git_state, source_sha256, utc_now, versions
+from runner.loop.resume import refuse_changes, refuse_damage, refuse_other_service
+from runner.loop.saved_states import STATE_NAME
+from runner.loop.setting import Conduct, Kind, evaluation_split, steps_of
+from runner.loop.stopping import terminate_is_interrupt
 
-STATE_NAME = "state"
+LOCK_NAME = "writer.lock"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run: the sealed plan, as a pilot or in full, where to, and which pilot allowed it."""
+    """What to run: the sealed plan, as a pilot or in full, where to, and which pilot allowed it.
+
+    Attributes:
+        before: `run.json` of the run to go on with; None for a new run.
+    """
 
     kind: Kind
     sealed: SealedPlan
     out: Path
     pilot: PilotLink | None = None
+    before: Manifest | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.before is not None and self.before.status == "complete"
 
 
 def load_plan(name: str) -> SealedPlan:
@@ -56,15 +72,29 @@ def load_shipped_plan(plan_id: str) -> SealedPlan:
     return seal_text(shipped_plan_text(plan_id), source=plan_id)
 
 
-def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, progress: Progress) -> Launch:
+def prepare(
+    sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, progress: Progress, *, resume: bool = False
+) -> Launch:
     """Check what the plan demands before anything runs; a full run needs a passed pilot of the same plan.
 
+    Args:
+        sealed: the plan.
+        kind: pilot or full.
+        out: the run directory.
+        pilot_run: the pilot of a full run; None finds the newest.
+        progress: told what was found.
+        resume: go on with the run in `out`; where nothing was logged yet, it is begun anew.
+
     Raises:
-        Refused: the pilot or a required preflight is missing or did not pass.
-        AuditError: `out` exists and is not empty, or the pilot is not readable.
+        Refused: the pilot or a required preflight is missing or did not pass, or the run to go on with was begun with
+            another plan or other code.
+        AuditError: `out` exists and is not empty, or the pilot or the run to go on with is not readable.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise AuditError(f"{out}: exists and is not empty. Choose another --out, or remove it first")
+    before = _begun(out, sealed) if resume else None
+    if before is None:
+        _require_empty(out)
+    elif before.pilot is not None:
+        pilot_run = out / before.pilot.path
     unknown = [f"{finding.path}: {finding.message}" for finding in unresolved_names(sealed.plan)]
     if unknown:
         raise AuditError("\n".join(["this plan names what is not here:", *unknown]))
@@ -74,27 +104,59 @@ def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, p
             progress.note(f"warning: no full run may follow: {fault}")
     elif faults:
         raise Refused("\n".join(["no full run of this plan; `audit spec` says what would mend it:", *faults]))
-    if kind == "pilot" or not needs_pilot(sealed.plan):
-        return Launch(kind, sealed, out)
-    if pilot_run is None:
-        pilot_run = find_pilot(sealed, out.resolve().parent)
-        progress.note(f"pilot: {pilot_run} (the newest of this plan)")
-    return Launch(kind, sealed, out, require_passed_pilot(sealed, pilot_run).link_from(out))
+    launch = Launch(kind, sealed, out, before=before)
+    if before is not None and (before.kind, before.plan_sha256) != (kind, sealed.sha256):
+        refuse_changes(out, before, _manifest(launch))
+    if kind != "pilot" and needs_pilot(sealed.plan):
+        if pilot_run is None:
+            pilot_run = find_pilot(sealed, out.resolve().parent)
+            progress.note(f"pilot: {pilot_run} (the newest of this plan)")
+        launch = dataclasses.replace(launch, pilot=require_passed_pilot(sealed, pilot_run).link_from(out))
+    if before is not None:
+        refuse_changes(out, before, _manifest(launch))
+    return launch
 
 
-def execute(launch: Launch, service: str, progress: Progress) -> Path:
+def _begun(out: Path, sealed: SealedPlan) -> Manifest | None:
+    """Return the manifest of the run that stands in a directory, None where the process died before it had one."""
+    if (out / MANIFEST_NAME).exists():
+        return read_manifest(out)
+    plan = out / PLAN_NAME
+    if plan.is_file() and plan.read_bytes() == sealed.canonical:
+        plan.unlink()
+    if out.is_dir():
+        remove_unfinished(out)
+    return None
+
+
+def _require_empty(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise AuditError(
+            f"{out}: exists and is not empty. Choose another --out, remove it first, or go on with it: --resume"
+        )
+
+
+def execute(launch: Launch, service: str, progress: Progress, options: RunOptions | None = None) -> Path:
     """Run a prepared launch on a service that is opened for it.
 
     Raises:
         AuditError: the service cannot be reached or refuses a request.
+        Refused: the run to go on with was begun on another service, or the plan's budget is spent.
         KeyboardInterrupt: the run was interrupted; `run.json` says so.
     """
-    return _execute(launch, open_backend(service, launch.out / STATE_NAME), progress)
+    if launch.before is not None:
+        refuse_other_service(launch.out, launch.before, service, service)
+    return _execute(launch, open_backend(service, launch.out / STATE_NAME), progress, options or RunOptions())
 
 
-def execute_on(launch: Launch, backend: AbstractContextManager[Backend], progress: Progress) -> Path:
+def execute_on(
+    launch: Launch,
+    backend: AbstractContextManager[Backend],
+    progress: Progress,
+    options: RunOptions | None = None,
+) -> Path:
     """Run a prepared launch on a given backend (see `execute`)."""
-    return _execute(launch, backend, progress)
+    return _execute(launch, backend, progress, options or RunOptions())
 
 
 def service_for(option: str | None, plan: Plan) -> str:
@@ -102,12 +164,52 @@ def service_for(option: str | None, plan: Plan) -> str:
     return resolve_service(option, plan.base_model)
 
 
-def _execute(launch: Launch, opening: AbstractContextManager[Backend], progress: Progress) -> Path:
-    writer = RunWriter.create(launch.out, _manifest(launch), launch.sealed)
-    with _terminate_is_interrupt(), _recorded(writer), opening as backend:
-        writer.update_manifest(backend={"kind": backend.kind, "url": backend.url})
-        run_experiment(launch.kind, launch.sealed.plan, backend, writer, progress)
+def _execute(launch: Launch, opening: AbstractContextManager[Backend], progress: Progress, options: RunOptions) -> Path:
+    if launch.before is None:
+        RunWriter.create(launch.out, _manifest(launch), launch.sealed)
+    with held(launch.out / STATE_NAME / LOCK_NAME):
+        if launch.before is not None:
+            refuse_damage(launch.out)
+        writer = RunWriter.reopen(launch.out)
+        conduct = _conduct(launch, writer, progress, options)
+        with _recorded(launch, conduct), terminate_is_interrupt():
+            _note_beginning(launch, conduct)
+            with opening as backend:
+                refuse_other_service(launch.out, writer.manifest, backend.kind, backend.url)
+                writer.update_manifest(backend={"kind": backend.kind, "url": backend.url})
+                session = dataclasses.replace(backend, patience=options.patience)
+                run_experiment(launch.kind, launch.sealed.plan, session, conduct)
     return launch.out
+
+
+def _conduct(launch: Launch, writer: RunWriter, progress: Progress, options: RunOptions) -> Conduct:
+    elapsed = Elapsed(max(seconds_at_work(launch.out), writer.manifest.wall_seconds or 0.0))
+    pilot = None if launch.pilot is None else read_manifest(launch.out / launch.pilot.path)
+    spent_before = 0.0 if pilot is None else pilot.wall_seconds or 0.0
+    budget = BudgetClock(launch.sealed.plan.budget, options.gpus, lambda: elapsed.seconds, spent_before)
+    return Conduct(writer, progress, Journal(launch.out, elapsed), budget, options)
+
+
+def _note_beginning(launch: Launch, conduct: Conduct) -> None:
+    """Say in `run.json` and in the journal that an attempt begins."""
+    plan, described = launch.sealed.plan, conduct.options.described()
+    facts: dict[str, Any] = {"arms": [arm.name for arm in plan.arms], "steps": steps_of(launch.kind, plan)}
+    if launch.before is None:
+        conduct.writer.change_manifest(lambda manifest: {"executed": {**manifest.executed, "options": described}})
+        conduct.journal.write("started", **facts)
+        return
+    attempt = {
+        "at": utc_now(),
+        "was": launch.before.status,
+        "options": described,
+        "command_line": command_line(),
+        "platform": versions()["platform"],
+    }
+    conduct.writer.change_manifest(
+        lambda manifest: {"status": "running", "finished_at": None, "resumed": [*manifest.resumed, attempt]}
+    )
+    conduct.journal.write("resumed", was=launch.before.status, **facts)
+    conduct.note(f"{launch.out}: going on with a run that is {launch.before.status}")
 
 
 def _manifest(launch: Launch) -> Manifest:
@@ -125,7 +227,7 @@ def _manifest(launch: Launch) -> Manifest:
         plan_sha256=launch.sealed.sha256,
         pilot=launch.pilot,
         executed=_settings(launch.kind, plan),
-        versions=versions(),
+        versions={**versions(), "source_sha256": source_sha256()},
         git=git_state(Path.cwd()),
         command_line=command_line(),
     )
@@ -148,46 +250,38 @@ def _settings(kind: Kind, plan: Plan) -> dict[str, Any]:
 
 
 @contextmanager
-def _recorded(writer: RunWriter) -> Iterator[None]:
-    """Let `run.json` say how the run ended; a run that logged nothing because of a mistake leaves nothing behind."""
+def _recorded(launch: Launch, conduct: Conduct) -> Iterator[None]:
+    """Let `run.json` say how the attempt ended; a run that logged nothing, by a mistake, leaves nothing behind."""
+
+    def ended(status: str) -> None:
+        seconds = round(conduct.budget.elapsed(), 3)
+        conduct.writer.update_manifest(status=status, finished_at=utc_now(), wall_seconds=seconds)
+        conduct.journal.write("ended", status=status)
+
     try:
         yield
     except KeyboardInterrupt:
-        writer.update_manifest(status="interrupted", finished_at=utc_now())
+        ended("interrupted")
+        raise
+    except BudgetReached:
+        ended("stopped_by_budget")
         raise
     except AuditError:
-        if (writer.run / FILES_NAME).exists():
-            writer.update_manifest(status="failed", finished_at=utc_now())
+        if launch.before is not None or (launch.out / FILES_NAME).exists():
+            ended("failed")
         else:
-            _discard(writer.run)
+            _discard(launch.out)
         raise
     except BaseException:
-        writer.update_manifest(status="failed", finished_at=utc_now())
+        ended("failed")
         raise
-    writer.update_manifest(status="complete", finished_at=utc_now())
+    ended("complete")
 
 
 def _discard(run: Path) -> None:
-    """Remove what `RunWriter.create` and the service wrote, and nothing that somebody else put there."""
-    for name in (PLAN_NAME, MANIFEST_NAME):
+    """Remove what `RunWriter.create`, the journal and the service wrote, and nothing that somebody else put there."""
+    for name in (PLAN_NAME, MANIFEST_NAME, PROGRESS_NAME):
         (run / name).unlink(missing_ok=True)
     shutil.rmtree(run / STATE_NAME, ignore_errors=True)
     if not any(run.iterdir()):
         run.rmdir()
-
-
-@contextmanager
-def _terminate_is_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, so that a scheduler's stop is recorded too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,13 +1,18 @@
 """One arm's policy on the service: a LoRA adapter that is sampled from and trained."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from analysis.errors import AuditError
 from analysis.plan.model import Arm, Optimizer, Plan
 from runner.loop.backend import Backend
+from runner.loop.faults import ServiceFault
 
 if TYPE_CHECKING:
     import tinker
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -34,14 +39,55 @@ def create_policy(backend: Backend, plan: Plan, arm: Arm) -> Policy:
         AuditError: the service does not know the base model or refuses the rank.
     """
     doing = f"arm {arm.name}: creating a rank {plan.lora_rank} adapter on {plan.base_model!r}"
-    pending = backend.submit(
-        doing,
-        lambda: backend.client.create_lora_training_client(
-            plan.base_model, plan.lora_rank, seed=arm.seed, train_mlp=True, train_attn=True, train_unembed=True
-        ),
+    pending = _found(
+        lambda: backend.submit(
+            doing,
+            lambda: backend.client.create_lora_training_client(
+                plan.base_model, plan.lora_rank, seed=arm.seed, train_mlp=True, train_attn=True, train_unembed=True
+            ),
+        )
     )
-    client = backend.wait(doing, pending)
-    info = client.get_info()
+    return _policy(backend, arm, _found(lambda: backend.wait(doing, pending)), {"lora_seed": arm.seed})
+
+
+def restore_policy(backend: Backend, arm: Arm, path: str) -> Policy:
+    """Create the arm's adapter from a saved state, its optimiser's state included.
+
+    Args:
+        backend: the service that saved the state.
+        arm: whose.
+        path: the state's `tinker://` path.
+
+    Raises:
+        AuditError: the service does not hold the state.
+    """
+    doing = f"arm {arm.name}: going back to the saved state {path}"
+    pending = _found(
+        lambda: backend.submit(doing, lambda: backend.client.create_training_client_from_state_with_optimizer(path))
+    )
+    client = _found(lambda: backend.wait(doing, pending))
+    return _policy(backend, arm, client, {"lora_seed": arm.seed, "restored_from": path})
+
+
+def save_state(backend: Backend, policy: Policy, name: str) -> str:
+    """Save weights and optimiser state over what has this name, and return the `tinker://` path."""
+    doing = f"saving the state {name}"
+    saved = backend.wait(doing, backend.submit(doing, lambda: policy.client.save_state(name, overwrite=True)))
+    return str(saved.path)
+
+
+def _found(ask: Callable[[], Made]) -> Made:
+    """Ask for something that must be there: where it is not, trying again is of no use."""
+    try:
+        return ask()
+    except ServiceFault as fault:
+        if fault.gone:
+            raise AuditError(fault.message) from fault
+        raise
+
+
+def _policy(backend: Backend, arm: Arm, client: "tinker.TrainingClient", origin: dict[str, Any]) -> Policy:
+    info = backend.submit(f"arm {arm.name}: asking what the service trains", client.get_info)
     reported = info.model_data.model_name or info.model_name or "unknown"
     tokenizer = backend.submit(f"loading the tokenizer of {reported!r}", client.get_tokenizer)
     executed = {
@@ -50,9 +96,9 @@ def create_policy(backend: Backend, plan: Plan, arm: Arm) -> Policy:
         "base_model": reported,
         "model_id": str(info.model_id),
         "lora_rank": info.lora_rank,
-        "lora_seed": arm.seed,
         "optimizer": info.optimizer_config.type,
         "lora_parts": ["attn", "mlp", "unembed"],
+        **origin,
     }
     return Policy(client, reported, tokenizer, executed)
 

@@ -64,6 +64,16 @@ class RolloutBatch:
         return sum(len(sample.token_ids) for sample in self.samples)
 
     @property
+    def mean_surprisal(self) -> float:
+        """Mean of -log mu over the sampled tokens, nats; NaN where every completion is empty."""
+        return float(-np.concatenate([sample.logprobs for sample in self.samples]).mean()) if self.n_tokens else np.nan
+
+    @property
+    def truncated_share(self) -> float:
+        """Share of completions that did not end by themselves."""
+        return float(np.mean([sample.stop_reason != "stop" for sample in self.samples]))
+
+    @property
     def mean_reward(self) -> float:
         """Mean reward of the batch."""
         return float(np.mean([sample.grade.reward for sample in self.samples]))
@@ -102,9 +112,13 @@ def sample_prompts(
         model_input = tinker.ModelInput.from_ints(list(prompt.token_ids))
         pending.append(sampler.sample(model_input, settings.samples, params))
     found = []
-    for prompt, future in zip(prompts, pending, strict=True):
-        response = backend.wait(f"sampling {prompt.problem.prompt_id}", future)
-        found.append([_sample(prompt, sequence, renderer, grader) for sequence in response.sequences])
+    try:
+        for prompt, future in zip(prompts, pending, strict=True):
+            response = backend.wait(f"sampling {prompt.problem.prompt_id}", future)
+            found.append([_sample(prompt, sequence, renderer, grader) for sequence in response.sequences])
+    finally:
+        for future in pending:
+            future.future().cancel()
     return found
 
 

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 from analysis.errors import AuditError
 from runner.loop import backend as module
 from runner.loop.backend import Backend, open_backend, resolve_service
+from runner.loop.faults import Patience, ServiceFault
+from runner.loop.stopping import Stop, Stopped
 
 # The SDK never closes the connection over which it fetches its configuration; whenever that is collected, it warns.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -128,28 +131,40 @@ def test_what_the_sdk_says_while_opening_is_passed_on():
 
 
 class _Never:
+    def __init__(self):
+        self.pending = Future()
+
     def result(self, timeout=None):
         raise TimeoutError
 
     def future(self):
-        from concurrent.futures import Future
-
-        return Future()
+        return self.pending
 
 
 def test_a_service_that_went_away_is_noticed_while_waiting(monkeypatch):
     monkeypatch.setattr(module, "UNREACHABLE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
     gone = Backend("url", "http://127.0.0.1:1", None)
     with pytest.raises(AuditError, match=r"sampling x: the service at .* went away"):
         gone.wait("sampling x", _Never())
 
 
-def test_a_result_that_never_comes_is_given_up(monkeypatch):
-    monkeypatch.setattr(module, "RESULT_SECONDS", 0.0)
+def test_a_result_that_never_comes_is_given_up():
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        stuck = Backend("url", f"http://127.0.0.1:{listening.getsockname()[1]}", None)
-        with pytest.raises(AuditError, match="no result"):
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        stuck = Backend("url", url, None, patience=Patience(result_seconds=0.0))
+        with pytest.raises(ServiceFault, match="no result"):
             stuck.wait("sampling x", _Never())
+
+
+def test_waiting_ends_when_the_run_is_asked_to_stop():
+    stop, pending = Stop(), _Never()
+    stop.ask("interrupted")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(Stopped):
+            Backend("url", url, None).stopping_on(stop).wait("sampling x", pending)
+    assert pending.pending.cancelled(), "the SDK would go on to poll"
 
 
 @pytest.mark.usefixtures("sdk")

@@ -16,6 +16,7 @@ from analysis.losses import reference_losses
 from audits.engine.gate import evaluate_gate
 from audits.store.reader import check_files, open_run
 from audits.store.schema import tables
+from runner.loop import arms
 from runner.loop import experiment as module
 from runner.loop.launch import execute_on, prepare
 
@@ -181,7 +182,7 @@ def test_how_a_run_ended_stands_in_its_manifest(backend, make_plan, tmp_path, pr
     def break_off(*_arguments):
         raise error
 
-    monkeypatch.setattr(module, "_evaluate_final", break_off)
+    monkeypatch.setattr(arms._Training, "_evaluate_final", break_off)
     launch = prepare(make_plan(activation_gate__pilot_steps=1), "pilot", tmp_path / "run", None, progress)
     with pytest.raises(error):
         execute_on(launch, nullcontext(backend), progress)
