@@ -15,6 +15,7 @@ from analysis.errors import AuditError, Refused
 from analysis.plan.model import Plan
 from audits.engine.standing import needs_pilot, plan_faults
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink
+from audits.store.preflights import require_free
 from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
@@ -61,10 +62,9 @@ def prepare(sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, p
 
     Raises:
         Refused: the pilot or a required preflight is missing or did not pass.
-        AuditError: `out` exists and is not empty, or the pilot is not readable.
+        AuditError: `out` holds more than a pilot's own preflights, or the pilot is not readable.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise AuditError(f"{out}: exists and is not empty. Choose another --out, or remove it first")
+    require_free(out, sealed.sha256 if kind == "pilot" else None)
     unknown = [f"{finding.path}: {finding.message}" for finding in unresolved_names(sealed.plan)]
     if unknown:
         raise AuditError("\n".join(["this plan names what is not here:", *unknown]))
