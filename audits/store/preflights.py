@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
 from audits.store.durable import write_whole
-from audits.store.manifest import ManifestPart
 
 FOLDER = "preflight"
 SCHEMA_VERSION = 1
@@ -17,7 +16,13 @@ SCHEMA_VERSION = 1
 Status = Literal["pass", "warn", "fail", "inconclusive", "not_applicable", "waived"]
 
 
-class Comparison(ManifestPart):
+class ResultPart(BaseModel):
+    """A block of a result; keys of later versions are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Comparison(ResultPart):
     """One measured figure of a preflight beside what it was compared with.
 
     Attributes:
@@ -51,7 +56,7 @@ class Comparison(ManifestPart):
     mend: str | None = None
 
 
-class PreflightResult(ManifestPart):
+class PreflightResult(ResultPart):
     """What a preflight found, on which service, with which code, for which plan."""
 
     schema_version: int = SCHEMA_VERSION
