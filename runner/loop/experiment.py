@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from analysis.errors import AuditError
-from analysis.plan.model import Arm, Plan
+from analysis.plan.model import Arm, Curve, Plan
 from audits.store.durable import append_lines
 from audits.store.writer import RunWriter
 from runner.loop import evaluation, records
@@ -56,6 +56,16 @@ class Experiment:
         """The prompts that checkpoints are evaluated on."""
         return self.split(evaluation_split(self.kind))
 
+    @property
+    def curve(self) -> Curve | None:
+        """What is evaluated while a full run trains; a pilot has no curve."""
+        return self.plan.evaluation.curve if self.kind == "full" else None
+
+    @property
+    def curve_items(self) -> list[Prompt]:
+        """The validation prompts of each point of the curve."""
+        return self.split("validation")[: self.curve.items] if self.curve else []
+
     def split(self, split: Split) -> list[Prompt]:
         """Return the prompts of one split."""
         return [prompt for prompt in self.prompts if prompt.problem.split == split]
@@ -96,15 +106,22 @@ def _evaluate_base(experiment: Experiment) -> None:
     log = PhaseLog(OUTSIDE)
     with log.timed("eval"):
         sampler = _sampler(experiment, base_model=experiment.plan.base_model)
-        outcomes = evaluation.evaluate(
-            experiment.backend, sampler, experiment.renderer, experiment.plan.evaluation, experiment.items
-        )
-    columns = records.eval_columns(evaluation.BASE_CHECKPOINT, outcomes)
-    experiment.writer.write_evals(evaluation.BASE_ARM, evaluation.BASE_SEED, evaluation.BASE_CHECKPOINT, columns)
-    experiment.writer.write_step(
-        evaluation.BASE_ARM, evaluation.BASE_SEED, OUTSIDE, {"phases": records.phase_columns(log.phases)}
-    )
-    experiment.progress.note(f"base model: accuracy {evaluation.accuracy(outcomes):.3f} of {len(outcomes)} items")
+        arm, seed = evaluation.BASE_ARM, evaluation.BASE_SEED
+        if experiment.curve:
+            _evaluate(experiment, arm, seed, evaluation.step_checkpoint(0), sampler, experiment.curve_items)
+        _evaluate(experiment, arm, seed, evaluation.BASE_CHECKPOINT, sampler, experiment.items)
+    experiment.writer.write_step(arm, seed, OUTSIDE, {"phases": records.phase_columns(log.phases)})
+
+
+def _evaluate(
+    experiment: Experiment, arm: str, seed: int, checkpoint: str, sampler: Any, items: Sequence[Prompt]
+) -> None:
+    """Evaluate one checkpoint and write its outcomes."""
+    outcomes = evaluation.evaluate(experiment.backend, sampler, experiment.renderer, experiment.plan.evaluation, items)
+    experiment.writer.write_evals(arm, seed, checkpoint, records.eval_columns(checkpoint, outcomes))
+    split = items[0].problem.split
+    accuracy = f"accuracy {evaluation.accuracy(outcomes):.3f} on {len(outcomes)} {split} items"
+    experiment.progress.note(f"{arm} seed {seed}, {checkpoint}: {accuracy}")
 
 
 def _train_arm(experiment: Experiment, arm: Arm, policy: Policy) -> None:
@@ -124,6 +141,10 @@ def _train_step(experiment: Experiment, arm: Arm, policy: Policy, step: int, pro
         doing = f"{arm.name}, step {step}: publishing the weights to sample from"
         published = backend.submit(doing, lambda: policy.client.save_weights_and_get_sampling_client())
         sampler = backend.wait(doing, published)
+    if step > 0 and evaluation.is_curve_point(experiment.curve, step, experiment.steps):
+        with log.timed("eval"):
+            checkpoint = evaluation.step_checkpoint(step)
+            _evaluate(experiment, arm.condition, arm.seed, checkpoint, sampler, experiment.curve_items)
     with log.timed("sample"):
         batch = sample_batch(
             backend,
@@ -172,15 +193,13 @@ def _evaluate_final(experiment: Experiment, arm: Arm, policy: Policy) -> None:
         path = save_for_sampling(experiment.backend, policy, name)
     with log.timed("eval"):
         sampler = _sampler(experiment, model_path=path)
-        outcomes = evaluation.evaluate(
-            experiment.backend, sampler, experiment.renderer, experiment.plan.evaluation, experiment.items
-        )
-    columns = records.eval_columns(evaluation.FINAL_CHECKPOINT, outcomes)
-    experiment.writer.write_evals(arm.condition, arm.seed, evaluation.FINAL_CHECKPOINT, columns)
+        if experiment.curve:
+            last = evaluation.step_checkpoint(experiment.steps)
+            _evaluate(experiment, arm.condition, arm.seed, last, sampler, experiment.curve_items)
+        _evaluate(experiment, arm.condition, arm.seed, evaluation.FINAL_CHECKPOINT, sampler, experiment.items)
     experiment.writer.write_step(arm.condition, arm.seed, OUTSIDE, {"phases": records.phase_columns(log.phases)})
     checkpoint = {"arm": arm.condition, "seed": arm.seed, "checkpoint": evaluation.FINAL_CHECKPOINT, "path": path}
     _note_executed(experiment, "checkpoints", checkpoint)
-    experiment.progress.note(f"{arm.name}: accuracy {evaluation.accuracy(outcomes):.3f} of {len(outcomes)} items")
 
 
 def _sampler(experiment: Experiment, *, base_model: str | None = None, model_path: str | None = None) -> Any:
