@@ -18,6 +18,7 @@ import uvicorn
 from runner.service.app import create_app
 from runner.service.base_models import load_base_model
 from runner.service.engine import Engine
+from runner.service.placement import Placement
 
 DRAIN_SECONDS = 30
 """How long an orderly end may take: the running operation finishes and its answer is fetched."""
@@ -60,6 +61,7 @@ class _Server(uvicorn.Server):
 
 def run(
     models: Mapping[str, Path],
+    placement: Placement,
     state_dir: Path,
     listener: socket.socket,
     ready: Callable[[], None],
@@ -69,11 +71,11 @@ def run(
     """Load the models, serve them on the listening socket, and return after an orderly end.
 
     Raises:
-        AuditError: If a model cannot be read.
+        AuditError: If a model cannot be read, or the device is not there.
     """
     torch.set_num_threads(1)
     parent = os.getppid()
-    bases = {name: load_base_model(name, folder) for name, folder in models.items()}
+    bases = {name: load_base_model(name, folder, placement) for name, folder in models.items()}
     engine = Engine(bases, state_dir)
     config = uvicorn.Config(
         create_app(engine),
