@@ -7,6 +7,7 @@ from typing import Any
 
 import torch  # noqa: TID253 (imported by the service process alone)
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from analysis.errors import AuditError
 from runner.service.lora import AdapterSwitch
@@ -44,6 +45,7 @@ def load_base_model(name: str, folder: Path, placement: Placement = CPU) -> Base
             or the network cannot compute its layers again.
     """
     device = resolved_device(placement)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a log file is no terminal
     dtype = getattr(torch, placement.dtype)
     try:
         network: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
