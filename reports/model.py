@@ -13,6 +13,7 @@ from reports.display import LABEL_LIMIT, TEXT_LIMIT, VERDICT_SIGNS, text
 from reports.parts import ReportInputs, Section
 
 if TYPE_CHECKING:
+    from audits.engine.curve import CurvePoint
     from audits.engine.drift import DriftRow
 
 
@@ -59,6 +60,7 @@ def build_report(
     provenance: Mapping[str, str],
     looks: Sequence[Mapping[str, str]],
     plan_summary: Mapping[str, str],
+    curve: "Sequence[CurvePoint]" = (),
 ) -> ReportModel:
     """Return the page for one run.
 
@@ -71,8 +73,11 @@ def build_report(
         provenance: hashes, versions, command line and times, name to value, in the order to show.
         looks: the recorded looks at the outcomes, oldest first.
         plan_summary: what the plan fixes, name to value; `decoding` names how answers were decoded.
+        curve: the points of the validation curve, sorted by arm, seed and step.
     """
-    inputs = ReportInputs(run, title, decision, gate, tuple(drift), provenance, tuple(looks), plan_summary)
+    inputs = ReportInputs(
+        run, title, decision, gate, tuple(drift), provenance, tuple(looks), plan_summary, tuple(curve)
+    )
     verdict = "none" if decision is None else text(decision.verdict, LABEL_LIMIT)
     return ReportModel(
         run=text(run, TEXT_LIMIT),

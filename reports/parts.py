@@ -12,6 +12,7 @@ from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 
 if TYPE_CHECKING:
+    from audits.engine.curve import CurvePoint
     from audits.engine.drift import DriftRow
 
 
@@ -27,6 +28,7 @@ class ReportInputs:
     provenance: Mapping[str, str]
     looks: tuple[Mapping[str, str], ...]
     plan_summary: Mapping[str, str]
+    curve: "tuple[CurvePoint, ...]" = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import importlib.util
 
 from analysis.errors import AuditError
 
-_TRAIN_PACKAGES = ("tinker", "torch", "transformers", "safetensors", "starlette", "uvicorn")
+_TRAIN_PACKAGES = ("tinker", "torch", "transformers", "safetensors", "gguf", "starlette", "uvicorn")
 
 
 def require_train_extra() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.plan.model import Plan
 from audits.engine.check import CheckReport
+from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
 from audits.engine.drift import drift_by_step
@@ -36,6 +37,7 @@ def build_page(run: Run) -> "ReportModel":
         provenance=_provenance(run),
         looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
         plan_summary=_plan_summary(plan) if plan is not None else {},
+        curve=validation_curve(run),
     )
 
 

@@ -1,18 +1,16 @@
 """Whether a run may carry its plan's claim: the seal, the linked pilot's gate, the required preflights."""
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
-from analysis.errors import AuditError
 from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
-from audits.engine.check import CheckReport, Status
+from audits.engine.check import CheckReport
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
+from audits.store.preflights import read_result, result_path
 from audits.store.reader import Run, open_run
 from audits.store.seal import SealedPlan, canonical_json, sha256_hex
 
@@ -172,18 +170,12 @@ def _shown(value: float | str) -> str:
 
 def _preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
     for name in required_preflights(sealed.plan):
-        path = pilot.path / "preflight" / f"{name}.json"
-        if not path.exists():
+        path, result = result_path(pilot.path, name), read_result(pilot.path, name)
+        if result is None:
             yield f"the plan requires the {name} preflight, and the pilot {pilot.path} holds no result of it"
-            continue
-        try:
-            result = json.loads(path.read_text(encoding="utf-8"))
-            status, plan = result["status"], result["plan_sha256"]
-            if status not in get_args(Status):
-                raise ValueError(f"its status is {status!r}")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise AuditError(f"{path}: not a preflight result ({error!r:.200})") from error
-        if plan != sealed.sha256:
+        elif result.plan_sha256 != sealed.sha256:
             yield f"the {name} preflight in {path} is another plan's"
-        elif status not in {"pass", "warn", "waived"}:
-            yield f"the {name} preflight is {status}"
+        elif result.status not in {"pass", "warn", "waived"}:
+            behind = [item for item in result.comparisons if item.status == result.status]
+            first = [f"{item.path}, {item.metric}: {item.reason}" for item in behind[:1]]
+            yield ": ".join([f"the {name} preflight is {result.status}", *first])

@@ -10,6 +10,7 @@ from analysis.errors import AuditError
 from audits.store.durable import append_lines, remove_unfinished, write_whole
 from audits.store.layout import partition_folder
 from audits.store.manifest import FILES_NAME, FileRecord, Manifest, read_files, read_manifest, write_manifest
+from audits.store.preflights import require_free
 from audits.store.schema import FORMAT_VERSION, Table, tables
 from audits.store.seal import PLAN_NAME, SealedPlan
 
@@ -33,11 +34,10 @@ class RunWriter:
         """Make the run directory; the plan is written before anything else.
 
         Raises:
-            AuditError: the directory exists and is not empty, or cannot be made.
+            AuditError: the directory holds more than a pilot's own preflights, or cannot be made.
         """
         try:
-            if run.exists() and (not run.is_dir() or any(run.iterdir())):
-                raise AuditError(f"{run}: exists and is not empty. Choose another --out, or remove it first")
+            require_free(run, manifest.plan_sha256 if manifest.kind == "pilot" else None)
             run.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise AuditError(f"{run}: cannot be made ({error.strerror}). Choose another --out") from error

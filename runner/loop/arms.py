@@ -4,6 +4,7 @@ The order in a step keeps log and weights together whatever dies when: the state
 are listed. Killed anywhere in between, the arm goes on from the step before, and that step is logged once.
 """
 
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from analysis.plan.model import Arm, Plan
 from audits.store.writer import RunWriter
 from runner.loop import evaluation, records
 from runner.loop.backend import Backend
-from runner.loop.checkpoints import evaluate_checkpoint, open_sampler
+from runner.loop.checkpoints import Checkpoint, evaluate_checkpoint, open_sampler
 from runner.loop.faults import Trials
 from runner.loop.phases import PhaseLog
 from runner.loop.policy import Policy, create_policy, restore_policy, save_for_sampling, save_state
@@ -130,17 +131,20 @@ class _Training:
         self._conduct.stop.check()
 
     def _sample(self, log: PhaseLog, step: int, prompts: Sequence[Prompt]) -> RolloutBatch:
-        rollout = self._plan.rollout
+        experiment, rollout = self._experiment, self._plan.rollout
         with log.timed("checkpoint"):
             doing = f"{self._arm.name}, step {step}: publishing the weights to sample from"
             published = self._backend.submit(doing, self._policy.client.save_weights_and_get_sampling_client)
             sampler = self._backend.wait(doing, published)
+        if step > 0 and evaluation.is_curve_point(experiment.curve, step, experiment.steps):
+            point = self._checkpoint(evaluation.step_checkpoint(step))
+            evaluate_checkpoint(experiment, self._backend, point, experiment.curve_items, lambda: sampler, log)
         with log.timed("sample"):
             return sample_batch(
                 self._backend.stopping_on(self._conduct.stop),
                 sampler,
-                self._experiment.renderer,
-                training_grader(self._experiment.task, self._experiment.renderer.chat),
+                experiment.renderer,
+                training_grader(experiment.task, experiment.renderer.chat),
                 prompts,
                 SamplingSettings(rollout.temperature, rollout.max_tokens, rollout.group_size),
                 seed=self._arm.seed,
@@ -172,26 +176,24 @@ class _Training:
             budget_used=self._conduct.budget.share_used,
         )
 
+    def _checkpoint(self, name: str) -> Checkpoint:
+        return Checkpoint(self._arm.condition, self._arm.seed, name)
+
     def _evaluate_final(self) -> None:
         self._may_go_on("evaluation")
+        experiment, backend = self._experiment, self._backend
 
-        def sampler(log: PhaseLog) -> Any:
-            with log.timed("checkpoint"):
-                name = f"{self._conduct.writer.manifest.run_id}-{self._arm.name}-final"
-                path = save_for_sampling(self._backend, self._policy, name)
-                opened = open_sampler(self._backend, model_path=path)
-            checkpoint = {"arm": self._arm.condition, "seed": self._arm.seed, "checkpoint": evaluation.FINAL_CHECKPOINT}
-            self._conduct.note_executed(
-                "checkpoints", {**checkpoint, "path": path}, identity=("arm", "seed", "checkpoint")
-            )
-            return opened
+        @functools.cache
+        def sampler() -> Any:
+            name = f"{self._conduct.writer.manifest.run_id}-{self._arm.name}-final"
+            path = save_for_sampling(backend, self._policy, name)
+            entry = {**self._checkpoint(evaluation.FINAL_CHECKPOINT)._asdict(), "path": path}
+            entry["checkpoint"] = entry.pop("name")
+            self._conduct.note_executed("checkpoints", entry, identity=("arm", "seed", "checkpoint"))
+            return open_sampler(backend, model_path=path)
 
-        evaluate_checkpoint(
-            self._experiment,
-            self._backend,
-            self._arm.condition,
-            self._arm.seed,
-            evaluation.FINAL_CHECKPOINT,
-            self._experiment.items,
-            sampler,
-        )
+        if experiment.curve:
+            last = self._checkpoint(evaluation.step_checkpoint(experiment.steps))
+            evaluate_checkpoint(experiment, backend, last, experiment.curve_items, sampler)
+        final = self._checkpoint(evaluation.FINAL_CHECKPOINT)
+        evaluate_checkpoint(experiment, backend, final, experiment.items, sampler)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analysis.plan.model import Evaluation
+from analysis.plan.model import Curve, Evaluation
 from runner.loop.backend import Backend
 from runner.loop.phases import OUTSIDE
 from runner.loop.prompts import Prompt, PromptRenderer
@@ -18,6 +18,22 @@ BASE_ARM = "base"
 BASE_SEED = 0
 BASE_CHECKPOINT = "base"
 FINAL_CHECKPOINT = "final"
+
+
+def step_checkpoint(steps: int) -> str:
+    """Return the name of the weights after so many rollout steps; 0 is the base model."""
+    return f"step{steps:06d}"
+
+
+def is_curve_point(curve: Curve | None, steps: int, total: int) -> bool:
+    """Say whether the weights after so many rollout steps are a point of the curve: every k-th, and the last.
+
+    Args:
+        curve: the plan's curve, None where it has none.
+        steps: rollout steps so far; 0 is the base model, which is always a point.
+        total: rollout steps of the run.
+    """
+    return curve is not None and (steps % curve.every_steps == 0 or steps == total)
 
 
 def evaluate(

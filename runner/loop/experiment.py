@@ -4,6 +4,7 @@ All arms go through `runner.loop.arms.train_arm`; the only thing it reads from t
 the loss. Each request carries its seed, so that the tables do not depend on which arm the service serves first.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -14,9 +15,8 @@ from audits.store.writer import Columns, RunWriter
 from runner.loop import evaluation, records
 from runner.loop.arms import Standing, take_up, train_arm
 from runner.loop.backend import Backend
-from runner.loop.checkpoints import evaluate_checkpoint, open_sampler
+from runner.loop.checkpoints import Checkpoint, evaluate_checkpoint, open_sampler
 from runner.loop.faults import Trials
-from runner.loop.phases import PhaseLog
 from runner.loop.prompts import PromptRenderer
 from runner.loop.setting import Conduct, Experiment, Kind, is_evaluated
 from runner.loop.stopping import Stop, Stopped, signals_noticed
@@ -89,18 +89,15 @@ def _write_or_compare_prompts(writer: RunWriter, columns: Columns) -> None:
 
 def _evaluate_base(experiment: Experiment) -> None:
     def work(backend: Backend, _trials: Trials) -> None:
-        def sampler(_log: PhaseLog) -> object:
+        @functools.cache
+        def sampler() -> object:
             return open_sampler(backend, base_model=experiment.plan.base_model)
 
-        evaluate_checkpoint(
-            experiment,
-            backend,
-            evaluation.BASE_ARM,
-            evaluation.BASE_SEED,
-            evaluation.BASE_CHECKPOINT,
-            experiment.items,
-            sampler,
-        )
+        if experiment.curve:
+            start = Checkpoint(evaluation.BASE_ARM, evaluation.BASE_SEED, evaluation.step_checkpoint(0))
+            evaluate_checkpoint(experiment, backend, start, experiment.curve_items, sampler)
+        base = Checkpoint(evaluation.BASE_ARM, evaluation.BASE_SEED, evaluation.BASE_CHECKPOINT)
+        evaluate_checkpoint(experiment, backend, base, experiment.items, sampler)
 
     experiment.conduct.persistently("base model", experiment.backend, work)
 

@@ -14,6 +14,7 @@ from analysis.plan.model import Plan
 from audits.engine.standing import needs_pilot, plan_faults
 from audits.store.durable import held, remove_unfinished
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink, read_manifest
+from audits.store.preflights import require_free
 from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
@@ -88,11 +89,12 @@ def prepare(
     Raises:
         Refused: the pilot or a required preflight is missing or did not pass, or the run to go on with was begun with
             another plan or other code.
-        AuditError: `out` exists and is not empty, or the pilot or the run to go on with is not readable.
+        AuditError: `out` holds more than a pilot's own preflights, or the pilot or the run to go on with is not
+            readable.
     """
     before = _begun(out, sealed) if resume else None
     if before is None:
-        _require_empty(out)
+        require_free(out, sealed.sha256 if kind == "pilot" else None)
     elif before.pilot is not None:
         pilot_run = out / before.pilot.path
     unknown = [f"{finding.path}: {finding.message}" for finding in unresolved_names(sealed.plan)]
@@ -127,13 +129,6 @@ def _begun(out: Path, sealed: SealedPlan) -> Manifest | None:
     if out.is_dir():
         remove_unfinished(out)
     return None
-
-
-def _require_empty(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise AuditError(
-            f"{out}: exists and is not empty. Choose another --out, remove it first, or go on with it: --resume"
-        )
 
 
 def execute(launch: Launch, service: str, progress: Progress, options: RunOptions | None = None) -> Path:

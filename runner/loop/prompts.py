@@ -80,8 +80,8 @@ class PromptRenderer:
 def _only_turn(messages: Sequence[Message]) -> str:
     if len(messages) > 1:
         raise AuditError(
-            f"rollout.renderer {PLAIN!r} sends one text, but the task asks in {len(messages)} turns. Name a chat renderer "
-            "of tinker-cookbook that fits the base model, such as qwen3_instruct"
+            f"rollout.renderer {PLAIN!r} sends one text, but the task asks in {len(messages)} turns. Name a chat "
+            "renderer of tinker-cookbook that fits the base model, such as qwen3_instruct"
         )
     return messages[0]["content"]
 

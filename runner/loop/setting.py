@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from analysis.plan.model import Plan
+from analysis.plan.model import Curve, Plan
 from audits.store.layout import partition_folder
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend
@@ -112,6 +112,16 @@ class Experiment:
     def items(self) -> list[Prompt]:
         """The prompts that checkpoints are evaluated on."""
         return self.split(evaluation_split(self.kind))
+
+    @property
+    def curve(self) -> Curve | None:
+        """What is evaluated while a full run trains; a pilot has no curve."""
+        return self.plan.evaluation.curve if self.kind == "full" else None
+
+    @property
+    def curve_items(self) -> list[Prompt]:
+        """The validation prompts of each point of the curve."""
+        return self.split("validation")[: self.curve.items] if self.curve else []
 
     def split(self, split: Split) -> list[Prompt]:
         """Return the prompts of one split."""

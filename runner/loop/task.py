@@ -21,8 +21,8 @@ Split = Literal["train", "validation", "test"]
 
 
 _REFUSED_GRADERS = {
-    "math_verify": "tinker-cookbook 0.5.8 calls it in a thread, where math-verify 0.9.0 raises because it sets an alarm "
-    "signal; the error is swallowed and every answer counts as wrong. Name another grader, such as boxed_number",
+    "math_verify": "tinker-cookbook 0.5.8 calls it in a thread, where math-verify 0.9.0 raises because it sets an "
+    "alarm signal; the error is swallowed and every answer counts as wrong. Name another grader, such as boxed_number",
 }
 
 

@@ -95,7 +95,7 @@ def train_batch(
             raise AuditError(
                 f"step {batch.step}, update {number}: every completion is empty, so there is no loss token"
             )
-        data = [_datum(batch.samples[index], batch.advantages[index]) for index in rollout_ids]
+        data = [rollout_datum(batch.samples[index], batch.advantages[index]) for index in rollout_ids]
         where = f"step {batch.step}, update {number}"
         captured: list[Sequence[Any]] = []
         begun = clock()
@@ -118,7 +118,7 @@ def train_batch(
     return done
 
 
-def _datum(sample: Sample, advantage: float) -> "tinker.Datum":
+def rollout_datum(sample: Sample, advantage: float) -> "tinker.Datum":
     """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets."""
     import tinker
 

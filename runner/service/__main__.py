@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from analysis.errors import AuditError
-from runner.service.catalogue import SHIPPED_MODELS, model_folders
+from runner.service.catalogue import SHIPPED_MODELS, known_names, model_folders
+from runner.service.placement import CPU, Placement
 
 LOOPBACK = "127.0.0.1"
 QUIET_THREADS = {
@@ -30,6 +31,7 @@ def serve(
     state_dir: Path,
     announce: Callable[[str], None],
     *,
+    placement: Placement = CPU,
     die_with_parent: bool = False,
 ) -> int:
     """Serve models on loopback until SIGINT or SIGTERM, then let the running operation end.
@@ -41,6 +43,7 @@ def serve(
         port: The port on 127.0.0.1; 0 takes a free one.
         state_dir: The folder for checkpoints; made if it is not there.
         announce: Receives one JSON line, `{"url", "pid", "models"}`, once requests are served.
+        placement: The device and the precision of the base models.
         die_with_parent: Also stop when standard input ends or the parent process is gone.
 
     Returns:
@@ -60,7 +63,7 @@ def serve(
 
     url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
     ready = json.dumps({"url": url, "pid": os.getpid(), "models": list(models)})
-    run(models, state_dir, listener, lambda: announce(ready), die_with_parent=die_with_parent)
+    run(models, placement, state_dir, listener, lambda: announce(ready), die_with_parent=die_with_parent)
     return 0
 
 
@@ -88,10 +91,13 @@ def main() -> int:
         "--model",
         action="append",
         metavar="NAME=DIR|DIR|NAME",
-        help=f"a Hugging Face model folder, or a shipped name ({', '.join(SHIPPED_MODELS)}); may be repeated",
+        help=f"a Hugging Face model folder, or a known name ({known_names()}); may be repeated",
     )
     parser.add_argument("--port", type=int, default=0, help=f"port on {LOOPBACK} (default 0: a free one)")
     parser.add_argument("--state-dir", type=Path, required=True, help="folder for checkpoints")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="cpu", help="device (default cpu)")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32", help="precision of base weights")
+    parser.add_argument("--gradient-checkpointing", action="store_true", help="trade time for memory")
     parser.add_argument(
         "--die-with-parent", action="store_true", help="stop when standard input ends or the parent is gone"
     )
@@ -99,7 +105,15 @@ def main() -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     try:
         models = model_folders(arguments.model or list(SHIPPED_MODELS))
-        return serve(models, arguments.port, arguments.state_dir, _announce, die_with_parent=arguments.die_with_parent)
+        placement = Placement(arguments.device, arguments.dtype, arguments.gradient_checkpointing)
+        return serve(
+            models,
+            arguments.port,
+            arguments.state_dir,
+            _announce,
+            placement=placement,
+            die_with_parent=arguments.die_with_parent,
+        )
     except AuditError as error:
         sys.stderr.write(f"audit: error: {error.message}\n")
         return 2

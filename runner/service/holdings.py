@@ -1,12 +1,24 @@
-"""What a session holds: training runs and sampling sessions, as clients know them."""
+"""What the service holds: base models, and by session the training runs and sampling sessions.
+
+The tables are touched by the event loop's thread alone. Sessions and those sampling sessions that can be made
+again are written down, so that they outlive the service.
+"""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from runner.service.base_models import BaseModel
-from runner.service.faults import UserFault
-from runner.service.lora import Adapter, LoraSpec
+from runner.service.checkpoints import CheckpointStore, Description
+from runner.service.faults import UserFault, unknown
+from runner.service.lora import LoraSpec
+from runner.service.samplers import Sampler
+from runner.service.session_journal import SamplerRecord, SessionJournal
 from runner.service.training import TrainingRun
+
+MAX_SNAPSHOTS = 16
+"""Unnamed sampler weights kept in memory for each training run; the oldest go first."""
 
 
 @dataclass
@@ -32,13 +44,159 @@ class Run:
         return self.state
 
 
-@dataclass
-class Sampler:
-    """A sampling session; the worker fills the adapter, which stays None for a base model."""
+class Holdings:
+    """The tables, and the checkpoints that they refer to."""
 
-    base: BaseModel
-    base_name: str
-    spec: LoraSpec | None
-    model_path: str | None = None
-    adapter: Adapter | None = None
-    failure: str | None = None
+    def __init__(self, bases: Mapping[str, BaseModel], state_dir: Path) -> None:
+        self.store = CheckpointStore(state_dir)
+        self.bases = dict(bases)
+        self._journal = SessionJournal(state_dir)
+        self._sessions: dict[str, dict[str, SamplerRecord]] = {}
+        self._runs: dict[str, Run] = {}
+        self._samplers: dict[str, Sampler] = {}
+        for session_id, records in self._journal.read().items():
+            self._restore(session_id, records)
+
+    def open_session(self, session_id: str) -> None:
+        """Begin a session."""
+        self._sessions[session_id] = {}
+        self._journal.write(session_id, {})
+
+    def require_session(self, session_id: str) -> None:
+        """Check that a session is open.
+
+        Raises:
+            UserFault: If it never was, or is finished.
+        """
+        if session_id not in self._sessions:
+            raise unknown("or finished session", session_id)
+
+    def close_session(self, session_id: str) -> list[str]:
+        """Forget a session and what it holds; saved checkpoints stay.
+
+        Returns:
+            The ids of its training runs.
+
+        Raises:
+            UserFault: If it is not open.
+        """
+        self.require_session(session_id)
+        del self._sessions[session_id]
+        self._journal.remove(session_id)
+        runs = [model_id for model_id in self._runs if model_id.startswith(f"{session_id}:")]
+        for model_id in runs:
+            del self._runs[model_id]
+        for sampler_id in [sampler_id for sampler_id in self._samplers if sampler_id.startswith(f"{session_id}:")]:
+            del self._samplers[sampler_id]
+        return runs
+
+    def add_run(self, run: Run) -> None:
+        """Hold a training run."""
+        self._runs[run.model_id] = run
+
+    def run(self, model_id: str) -> Run:
+        """Find a training run.
+
+        Raises:
+            UserFault: If there is none; the message names the last saved state if the run has one.
+        """
+        if model_id not in self._runs:
+            saved = self.store.saved_states(model_id)
+            if not saved:
+                raise unknown("training run", model_id)
+            raise UserFault(
+                f"unknown training run {model_id!r}: its session is finished, or the service was started again; its "
+                f"last saved state is {saved[-1]} (create_training_client_from_state_with_optimizer goes on from it)",
+                status=404,
+            )
+        return self._runs[model_id]
+
+    def add_sampler(self, session_id: str, sampler_id: str, sampler: Sampler) -> bool:
+        """Hold a sampling session on a base model or a checkpoint, and write it down.
+
+        Returns:
+            Whether it is new; an identical one may be added again.
+
+        Raises:
+            UserFault: If its id stands for other weights.
+        """
+        known = self._samplers.get(sampler_id)
+        if known is not None:
+            if (known.base_name, known.model_path) != (sampler.base_name, sampler.model_path):
+                raise UserFault(f"sampling session {sampler_id} exists with other weights")
+            return False
+        self._samplers[sampler_id] = sampler
+        self._sessions[session_id][sampler_id] = SamplerRecord(sampler.base_name, sampler.model_path)
+        self._journal.write(session_id, self._sessions[session_id])
+        return True
+
+    def add_snapshot(self, run: Run, sampler_id: str, sampler: Sampler) -> None:
+        """Hold unnamed weights of a run, and let the oldest go if there are too many."""
+        self._samplers[sampler_id] = sampler
+        run.snapshots.append(sampler_id)
+        if len(run.snapshots) > MAX_SNAPSHOTS:
+            self._samplers.pop(run.snapshots.popleft(), None)
+
+    def has_sampler(self, sampler_id: str) -> bool:
+        """Say whether a sampling session's id is in use."""
+        return sampler_id in self._samplers
+
+    def sampler(self, sampler_id: str) -> Sampler:
+        """Find a sampling session.
+
+        Raises:
+            UserFault: If there is none; the message says how that can be.
+        """
+        if sampler_id not in self._samplers:
+            raise UserFault(
+                f"unknown sampling session {sampler_id!r}: its session is finished, or it stands for unnamed weights "
+                f"and the service was started again or {MAX_SNAPSHOTS} later ones of its training run came "
+                "(save_weights_for_sampler with a name keeps weights)",
+                status=404,
+            )
+        return self._samplers[sampler_id]
+
+    def base(self, name: str) -> BaseModel:
+        """Find a base model by its name, or by its folder, under which `SamplingClient.get_tokenizer` works.
+
+        Raises:
+            UserFault: If there is none; the message names those there are.
+        """
+        for known, base in self.bases.items():
+            if name in (known, str(base.folder)):
+                return base
+        raise unknown("base model", name, ", ".join(self.bases))
+
+    def base_of(self, path: str, found: Description, name: str) -> BaseModel:
+        """Find the base model of a checkpoint under the name that a client gives it.
+
+        Raises:
+            UserFault: If there is none, or it has other weights than the checkpoint was trained on.
+        """
+        base = self.base(name)
+        if base.fingerprint != found.base_fingerprint:
+            raise UserFault(f"{path} was trained on {found.base_model!r} with other weights than {name!r} has here")
+        return base
+
+    def sampler_of(self, path: str, name: str | None) -> Sampler:
+        """Make a sampling session's weights from a checkpoint; they are read when `fill` is called.
+
+        Raises:
+            UserFault: If there is no such checkpoint, or its base model is not here.
+        """
+        found = self.store.describe(path)
+        name = name or found.base_model
+        base = self.base_of(path, found, name)
+        return Sampler(base, name, found.spec, path, lambda: self.store.load_adapter(path))
+
+    def _restore(self, session_id: str, records: Mapping[str, SamplerRecord]) -> None:
+        """Take up a session again; what it sampled from and is not here any more is left out."""
+        self._sessions[session_id] = dict(records)
+        for sampler_id, record in records.items():
+            try:
+                if record.model_path is None:
+                    self._samplers[sampler_id] = Sampler(self.base(record.base_model), record.base_model)
+                else:
+                    self._samplers[sampler_id] = self.sampler_of(record.model_path, record.base_model)
+            except UserFault:
+                del self._sessions[session_id][sampler_id]

@@ -95,9 +95,11 @@ class AdapterSwitch:
         def add_update(_module: object, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
             if self._active is None or name_a not in self._active:
                 return output
-            low_rank = torch.nn.functional.linear(inputs[0], self._active[name_a])
+            # The adapter stays float32 on a network of lower precision; its sum is rounded once.
+            values = inputs[0].to(self._active[name_a].dtype)
+            low_rank = torch.nn.functional.linear(values, self._active[name_a])
             update = torch.nn.functional.linear(low_rank, self._active[name_b])
-            return output + update * self._scale
+            return (output + update * self._scale).to(output.dtype)
 
         return add_update
 

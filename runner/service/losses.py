@@ -82,7 +82,10 @@ def loss_named(name: str) -> Loss:
         UserFault: If this service has no such loss; the message lists those it has.
     """
     if name not in LOSSES:
-        raise UserFault(f"unknown loss_fn {name!r}; this service has {', '.join(LOSSES)}")
+        raise UserFault(
+            f"loss_fn {name!r} is not served here; this service has {', '.join(LOSSES)}. "
+            "Any other loss of the log-probabilities: forward_backward_custom"
+        )
     return LOSSES[name]
 
 

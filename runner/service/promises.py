@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from runner.service.faults import UserFault
 from runner.service.futures import FutureTable, Payload
@@ -15,7 +15,28 @@ from runner.service.queue import WorkQueue
 
 Promise = dict[str, Any]
 Work = Callable[[], Payload]
+Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
+
+
+class Answer(Generic[Result]):
+    """An open future that waits for one result, or for the failure to get it."""
+
+    def __init__(self, settle: Callable[[Work], None], encode: Callable[[Result], Payload]) -> None:
+        self._settle = settle
+        self._encode = encode
+
+    def give(self, result: Result) -> None:
+        """Answer with a result."""
+        self._settle(lambda: self._encode(result))
+
+    def fail(self, error: Exception) -> None:
+        """Answer with a failure."""
+
+        def raising() -> Payload:
+            raise error
+
+        self._settle(raising)
 
 
 class Promises:
@@ -38,6 +59,11 @@ class Promises:
         """Queue work that waits for nothing but the worker."""
         self._futures.open(request_id, fingerprint)
         self._queue.submit(self._answering(request_id, work))
+
+    def open(self, request_id: str, fingerprint: bytes, encode: Callable[[Result], Payload]) -> Answer[Result]:
+        """Open a future that other queued work will answer."""
+        self._futures.open(request_id, fingerprint)
+        return Answer(lambda work: self._answering(request_id, work)(), encode)
 
     def unanswered(self, work: Callable[[], None]) -> None:
         """Queue work that no client waits for."""

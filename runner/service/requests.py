@@ -4,9 +4,12 @@ Field names are the SDK's (0.38). Fields that this service does not know are ign
 one; a known field that would change the answer and is not supported here is refused, never ignored.
 """
 
-from typing import Annotated, Literal, TypeVar
+from itertools import pairwise
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from runner.service.faults import UserFault
 from runner.service.lora import LoraSpec
@@ -17,6 +20,8 @@ TokenId = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
+Lifetime = Annotated[int, Field(ge=3600, le=10 * 366 * 86400)]
+"""Seconds until a checkpoint expires: an hour to ten years, as the SDK says."""
 
 Request = TypeVar("Request", bound="WireModel")
 
@@ -87,10 +92,11 @@ class OptimStep(Ordered):
 
 
 class SaveWeights(Ordered):
-    """Save weights and optimiser state under a name; `ttl_seconds` is not enforced."""
+    """Save weights and optimiser state under a name."""
 
     path: str
     overwrite: bool = False
+    ttl_seconds: Lifetime | None = None
 
 
 class SaveWeightsForSampler(Ordered):
@@ -98,6 +104,7 @@ class SaveWeightsForSampler(Ordered):
 
     path: str | None = None
     sampling_session_seq_id: int | None = Field(default=None, ge=0)
+    ttl_seconds: Lifetime | None = None
     kind: Literal["snapshot"] = "snapshot"
 
 
@@ -162,6 +169,45 @@ class SamplingParams(WireModel):
     top_p: float = Field(default=1.0, gt=0, le=1)
 
 
+class TargetTokens(WireModel):
+    """Token ids to score at prompt positions: row i is about position i + 1; -1 is an empty cell.
+
+    Dense, or in compressed rows, where only the listed cells ask for anything.
+    """
+
+    data: list[Annotated[int, Field(ge=-1, lt=2**31)]]
+    dtype: Literal["int64"]
+    shape: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
+    sparse_crow_indices: list[int] | None = None
+    sparse_col_indices: list[int] | None = None
+
+    @model_validator(mode="after")
+    def _cells_fit(self) -> Self:
+        rows, columns = self.shape
+        if (self.sparse_crow_indices is None) != (self.sparse_col_indices is None):
+            raise ValueError("sparse_crow_indices and sparse_col_indices come together")
+        if self.sparse_crow_indices is None or self.sparse_col_indices is None:
+            fits = len(self.data) == rows * columns
+        else:
+            starts = self.sparse_crow_indices
+            fits = (
+                len(starts) == rows + 1
+                and (starts[0], starts[-1]) == (0, len(self.data))
+                and all(one <= other for one, other in pairwise(starts))
+                and len(self.sparse_col_indices) == len(self.data)
+                and all(0 <= column < columns for column in self.sparse_col_indices)
+            )
+        if not fits:
+            raise ValueError(f"the cells do not fit the shape {list(self.shape)}")
+        return self
+
+    def cell_rows(self) -> npt.NDArray[np.int64]:
+        """Return the row of each cell in `data`."""
+        if self.sparse_crow_indices is None:
+            return np.repeat(np.arange(self.shape[0]), self.shape[1])
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.sparse_crow_indices))
+
+
 class Sample(WireModel):
     """Draw completions of one prompt, and score the prompt if asked."""
 
@@ -173,9 +219,9 @@ class Sample(WireModel):
     prompt_logprobs: bool = False
     prompt_logprobs_last_n: int | None = Field(default=None, ge=1)
     topk_sample_logprobs: int = Field(default=0, ge=0)
-    topk_prompt_logprobs: Literal[0] = 0
-    target_prompt_logprobs: None = None
-    prompt_alt_tokens_k: Literal[0] = 0
+    topk_prompt_logprobs: int = Field(default=0, ge=0)
+    target_prompt_logprobs: TargetTokens | None = None
+    prompt_alt_tokens_k: int = Field(default=0, ge=0)
     record_stability_info: Literal[False] | None = None
 
 

@@ -17,7 +17,9 @@ import uvicorn
 
 from runner.service.app import create_app
 from runner.service.base_models import load_base_model
+from runner.service.durability import exclusive
 from runner.service.engine import Engine
+from runner.service.placement import Placement
 
 DRAIN_SECONDS = 30
 """How long an orderly end may take: the running operation finishes and its answer is fetched."""
@@ -60,6 +62,7 @@ class _Server(uvicorn.Server):
 
 def run(
     models: Mapping[str, Path],
+    placement: Placement,
     state_dir: Path,
     listener: socket.socket,
     ready: Callable[[], None],
@@ -69,11 +72,23 @@ def run(
     """Load the models, serve them on the listening socket, and return after an orderly end.
 
     Raises:
-        AuditError: If a model cannot be read.
+        AuditError: If a model cannot be read, the device is not there, or another service uses the folder.
     """
     torch.set_num_threads(1)
     parent = os.getppid()
-    bases = {name: load_base_model(name, folder) for name, folder in models.items()}
+    with exclusive(state_dir):
+        _serve(models, placement, state_dir, listener, ready, parent if die_with_parent else None)
+
+
+def _serve(
+    models: Mapping[str, Path],
+    placement: Placement,
+    state_dir: Path,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    parent: int | None,
+) -> None:
+    bases = {name: load_base_model(name, folder, placement) for name, folder in models.items()}
     engine = Engine(bases, state_dir)
     config = uvicorn.Config(
         create_app(engine),
@@ -85,7 +100,7 @@ def run(
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     server = _Server(config, engine, ready)
-    if die_with_parent:
+    if parent is not None:
         watcher = threading.Thread(target=_watch_parent, args=(parent, server), name="parent-watch", daemon=True)
         watcher.start()
     server.run(sockets=[listener])

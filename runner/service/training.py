@@ -6,7 +6,6 @@ nor their last bits depend on what else the service is doing.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch  # noqa: TID253 (imported by the service process alone)
@@ -18,7 +17,9 @@ from runner.service.losses import Loss, loss_named, resolved_config
 from runner.service.requests import AdamParams
 from runner.service.wire import Array, Datum, ForwardBackward
 
-MAX_LOGIT_VALUES = 1 << 25  # padded tokens x vocabulary in a microbatch: 128 MiB of float32 logits
+MAX_LOGIT_VALUES = {"cpu": 1 << 25, "cuda": 1 << 28}
+"""Padded tokens x vocabulary in a microbatch: 128 MiB and 1 GiB of float32 logits."""
+
 MAX_MICROBATCH_TOKENS = 8192
 
 Moments = dict[str, torch.Tensor]
@@ -41,12 +42,16 @@ class TrainingRun:
         self.spec = spec
         # Sorted, because a checkpoint file has an order of its own, and the norm of the gradient is a sum whose
         # last bits depend on the order: a restored run must go on exactly as the saved one.
-        self.parameters: Adapter = {name: adapter[name].detach().clone().requires_grad_() for name in sorted(adapter)}
+        self.parameters: Adapter = {
+            name: adapter[name].detach().clone().to(base.device).requires_grad_() for name in sorted(adapter)
+        }
         self._gradients: list[torch.Tensor] | None = None
         self._optimizer = torch.optim.AdamW(list(self.parameters.values()))
         for key, tensor in (moments or {}).items():
             name, _, part = key.rpartition("/")
-            self._optimizer.state[self.parameters[name]][part] = tensor.detach().clone()
+            # AdamW keeps its step counter on the CPU wherever the parameters are.
+            device = "cpu" if part == "step" else base.device
+            self._optimizer.state[self.parameters[name]][part] = tensor.detach().clone().to(device)
 
     def adapter(self) -> Adapter:
         """Return a copy of the parameters that later steps do not change."""
@@ -76,10 +81,10 @@ class TrainingRun:
         total = 0.0
         logprobs: list[Array] = []
         sums = [torch.zeros_like(parameter) for parameter in parameters]
-        with self.base.switch.attached(self.parameters, self.spec):
-            for batch in _microbatches(request.data, self.base.vocabulary_size):
+        with self.base.switch.attached(self.parameters, self.spec), self.base.recomputed.active():
+            for batch in _microbatches(request.data, self.base):
                 with torch.set_grad_enabled(not request.forward_only):
-                    value, targets = _loss_of(self.base.network, batch, loss, config)
+                    value, targets = _loss_of(self.base, batch, loss, config)
                 total += value.item()
                 logprobs.extend(targets)
                 if not request.forward_only:
@@ -155,9 +160,9 @@ def _check_datum(datum: Datum, loss: Loss, base: BaseModel) -> None:
             raise UserFault(f"{name}: every value must be finite")
 
 
-def _microbatches(data: Sequence[Datum], vocabulary_size: int) -> Iterator[list[Datum]]:
+def _microbatches(data: Sequence[Datum], base: BaseModel) -> Iterator[list[Datum]]:
     """Cut the data, in the order given, into batches whose padded size is bounded; targets share one shape."""
-    limit = min(MAX_MICROBATCH_TOKENS, max(1, MAX_LOGIT_VALUES // vocabulary_size))
+    limit = min(MAX_MICROBATCH_TOKENS, max(1, MAX_LOGIT_VALUES[base.device] // base.vocabulary_size))
     batch: list[Datum] = []
     width = 0
     for datum in data:
@@ -176,22 +181,26 @@ def _trailing(datum: Datum) -> tuple[int, ...]:
 
 
 def _loss_of(
-    network: Any, batch: Sequence[Datum], loss: Loss, config: Mapping[str, float]
+    base: BaseModel, batch: Sequence[Datum], loss: Loss, config: Mapping[str, float]
 ) -> tuple[torch.Tensor, list[Array]]:
     """Return the loss summed over a microbatch, in float64, and the target log-probabilities of each datum."""
     lengths = [datum.tokens.size for datum in batch]
     width = max(lengths)
     # Padding stands on the right: a causal model's earlier positions cannot see it, so no mask is needed.
-    tokens = _stacked([datum.tokens for datum in batch], width)
-    targets = _stacked([datum.inputs["target_tokens"] for datum in batch], width)
-    logits = network(input_ids=tokens, use_cache=False).logits.float()
+    tokens = _stacked([datum.tokens for datum in batch], width).to(base.device)
+    targets = _stacked([datum.inputs["target_tokens"] for datum in batch], width).to(base.device)
+    logits = base.network(input_ids=tokens, use_cache=False).logits.float()
     columns = targets.reshape(len(batch), width, -1)
     gathered = torch.log_softmax(logits, dim=-1).gather(-1, columns).reshape(targets.shape)
-    real = (torch.arange(width) < torch.tensor(lengths)[:, None]).reshape(len(batch), width, *[1] * (targets.ndim - 2))
+    within = torch.arange(width) < torch.tensor(lengths)[:, None]
+    real = within.reshape(len(batch), width, *[1] * (targets.ndim - 2)).to(base.device)
     p = torch.where(real, gathered.double(), 0.0)
-    inputs = {name: _stacked([_input_of(datum, name) for datum in batch], width).double() for name in loss.inputs}
+    inputs = {
+        name: _stacked([_input_of(datum, name) for datum in batch], width).double().to(base.device)
+        for name in loss.inputs
+    }
     values = torch.where(real, loss.value(p, inputs, config), 0.0)
-    selected = gathered.detach().numpy()
+    selected = gathered.detach().cpu().numpy()
     return values.sum(), [selected[row, :length].copy() for row, length in enumerate(lengths)]
 
 

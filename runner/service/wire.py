@@ -1,4 +1,4 @@
-"""The protobuf side of the wire: what the SDK sends to be trained on, and the two results it wants packed."""
+"""Training requests, as the SDK packs them in protobuf."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,6 @@ _NUMPY_OF: Mapping[int, np.dtype[Any]] = {
     messages.DTYPE_FLOAT32: np.dtype(np.float32),
     messages.DTYPE_INT64: np.dtype(np.int64),
 }
-_STOP_REASONS = {"stop": messages.STOP_REASON_STOP, "length": messages.STOP_REASON_LENGTH}
 
 
 @dataclass(frozen=True)
@@ -43,17 +42,6 @@ class ForwardBackward:
     forward_only: bool
     data: Sequence[Datum]
     fingerprint: bytes
-
-
-@dataclass(frozen=True)
-class Completion:
-    """A sampled sequence: tokens and their log-probabilities, both of length n; top-k arrays are [n, k]."""
-
-    tokens: Sequence[int]
-    logprobs: Sequence[float]
-    stop_reason: str
-    topk_tokens: Array | None = None
-    topk_logprobs: Array | None = None
 
 
 def decode_forward_backward(body: bytes) -> ForwardBackward:
@@ -81,46 +69,6 @@ def decode_forward_backward(body: bytes) -> ForwardBackward:
         # Map fields may be written in any order, so a repeated request is recognised by its canonical form.
         fingerprint=sha256(message.SerializeToString(deterministic=True)).digest(),
     )
-
-
-def encode_forward_backward(logprobs: Sequence[Array], metrics: Mapping[str, float]) -> bytes:
-    """Pack the log-probability of each target, float32 [N] or [N, K] a datum, and metrics such as `loss:sum`."""
-    output = messages.ForwardBackwardOutput(loss_fn_output_type="ArrayRecord", metrics=dict(metrics))
-    start = 0
-    while start < len(logprobs):
-        trailing = logprobs[start].shape[1:]
-        end = start
-        while end < len(logprobs) and logprobs[end].shape[1:] == trailing:  # a record is rectangular
-            end += 1
-        packed = [np.ascontiguousarray(array, dtype=np.float32) for array in logprobs[start:end]]
-        offsets = np.cumsum([0, *(array.nbytes for array in packed)], dtype=np.int64)
-        record = output.loss_fn_outputs.add(type_tag="ArrayRecord", num_datums=len(packed))
-        field = record.fields["logprobs"]
-        field.data = b"".join(array.tobytes() for array in packed)
-        field.offsets = offsets.tobytes()
-        field.dtype = messages.DTYPE_FLOAT32
-        field.trailing_shape.extend(trailing)
-        start = end
-    return bytes(output.SerializeToString())
-
-
-def encode_samples(completions: Sequence[Completion], prompt_logprobs: Array | None) -> bytes:
-    """Pack completions, and the prompt's log-probabilities (float32, NaN where there is none) if asked for."""
-    response = messages.SampleResponse()
-    for completion in completions:
-        sequence = response.sequences.add(
-            stop_reason=_STOP_REASONS[completion.stop_reason],
-            tokens=np.asarray(completion.tokens, dtype=np.int32).tobytes(),
-            logprobs=np.asarray(completion.logprobs, dtype=np.float32).tobytes(),
-        )
-        if completion.topk_tokens is not None and completion.topk_logprobs is not None:
-            top = sequence.topk_sampled_logprobs
-            top.token_ids = completion.topk_tokens.astype(np.int32).tobytes()
-            top.logprobs = completion.topk_logprobs.astype(np.float32).tobytes()
-            top.length, top.k = completion.topk_tokens.shape
-    if prompt_logprobs is not None:
-        response.prompt_logprobs = prompt_logprobs.astype(np.float32).tobytes()
-    return bytes(response.SerializeToString())
 
 
 def _config(message: Any) -> dict[str, float]:

@@ -130,7 +130,7 @@ def test_charts_stand_without_scripts(visit):
     plain = visit("validated", java_script_enabled=False)
     for width in (375, 1280):
         plain.set_viewport_size({"width": width, "height": 900})
-        assert charts_drawn(plain) == 6
+        assert charts_drawn(plain) == 7
         assert plain.locator("button:visible").count() == 0
 
 

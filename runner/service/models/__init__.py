@@ -1,1 +1,1 @@
-"""Models that ship with the project, each a Hugging Face folder beside the script that made it."""
+"""Models by name: folders that ship with the project beside the script that made them, and pins of published files."""

@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch  # noqa: TID253 (a script, imported by nothing)
-from tokenizers import (  # type: ignore[import-untyped]  # it ships no types
-    Tokenizer,
-    decoders,
-    models,
-    pre_tokenizers,
-)
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from runner.loop.tasks.addition import OPERAND_LIMIT, Split, split_of

@@ -72,6 +72,25 @@ def test_v2_is_resolved_as_decided():
     assert "9dfcc3a2cf44432d621a01005073dc6d76a1e87a" in path["baseline_revision"]
 
 
+@pytest.mark.parametrize("name", ["dppo_vs_grpo_v1", "dppo_vs_grpo_v2", "smollm2_gsm8k"])
+def test_plans_on_gsm8k_read_the_box_and_take_the_cookbooks_order(name):
+    plan = _plan(name)
+    assert (plan.evaluation.grader, plan.task.order) == ("boxed_number", "as_given")
+    assert (plan.dataset.hf_path, plan.dataset.config) == ("openai/gsm8k", "main")
+
+
+def test_the_small_plan_is_the_large_one_with_other_sizes():
+    small, large = (_plan(name).model_dump() for name in ("smollm2_gsm8k", "dppo_vs_grpo_v2"))
+    assert small["losses"] == large["losses"]
+    assert small["arms"] == large["arms"]
+    assert small["preflights"] == large["preflights"]
+    assert {**small["optimizer"], "learning_rate": None} == {**large["optimizer"], "learning_rate": None}
+    limits = [(check["metric"], check["min"], check["max"]) for check in small["activation_gate"]["checks"]]
+    assert limits == [(check["metric"], check["min"], check["max"]) for check in large["activation_gate"]["checks"]]
+    n_items = small["task"]["test_items"]
+    assert f"{math.sqrt(2 * math.log(40) / n_items):.4f}" in " ".join(small["notes"])
+
+
 def test_v1_gets_an_interval_for_its_two_points():
     plan = _plan("dppo_vs_grpo_v1")
     (criterion,) = plan.decision_rule.criteria

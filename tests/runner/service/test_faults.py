@@ -162,9 +162,47 @@ CASES = {
             "seq_id": 0,
             "prompt": PROMPT,
             "sampling_params": {},
-            "topk_prompt_logprobs": 3,
+            "record_stability_info": True,
         },
-        "topk_prompt_logprobs",
+        "record_stability_info",
+    ),
+    "more candidates than tokens": (
+        "asample",
+        lambda ids: {
+            "sampling_session_id": ids["sampler"],
+            "seq_id": 0,
+            "prompt": PROMPT,
+            "sampling_params": {},
+            "topk_prompt_logprobs": 265,
+        },
+        "vocabulary of 264",
+    ),
+    "targets of another prompt": (
+        "asample",
+        lambda ids: {
+            "sampling_session_id": ids["sampler"],
+            "seq_id": 0,
+            "prompt": PROMPT,
+            "sampling_params": {},
+            "target_prompt_logprobs": {"data": [1, 2, 3], "dtype": "int64", "shape": [3, 1]},
+        },
+        "3 rows; this prompt needs 2",
+    ),
+    "targets that do not fill their shape": (
+        "asample",
+        lambda ids: {
+            "sampling_session_id": ids["sampler"],
+            "seq_id": 0,
+            "prompt": PROMPT,
+            "sampling_params": {},
+            "target_prompt_logprobs": {"data": [1], "dtype": "int64", "shape": [2, 1]},
+        },
+        "do not fit the shape",
+    ),
+    "a lifetime of a minute": (
+        "save_weights",
+        lambda ids: {"model_id": ids["model"], "seq_id": 1, "path": "short", "ttl_seconds": 60},
+        "ttl_seconds",
     ),
     "no such route": ("copy_weights", lambda ids: {}, "does not have it"),
 }
@@ -202,6 +240,8 @@ POLICY = {"logprobs": [0.0, 0.0], "advantages": [1.0, 1.0]}
     ("settings", "words"),
     [
         ({"loss": "nope"}, "cross_entropy, importance_sampling, ppo, cispo, dro"),
+        ({"loss": "gspo", **POLICY}, "'gspo' is not served here"),
+        ({"loss": "stable_reinforce", **POLICY}, "forward_backward_custom"),
         ({"loss": "ppo", **POLICY, "config": {"epsilon": 0.2}}, "unknown epsilon"),
         ({"loss": "ppo", "logprobs": [0.0, 0.0]}, "missing advantages"),
         ({"loss": "ppo", **POLICY, "mask": [1.0, 1.0]}, "mask: not an input"),

@@ -6,8 +6,9 @@ torch = pytest.importorskip("torch", reason="the training extra is not installed
 pytest.importorskip("tinker", reason="the training extra is not installed")
 import numpy as np  # noqa: E402
 
+from runner.service.drawing import choose  # noqa: E402
 from runner.service.faults import UserFault  # noqa: E402
-from runner.service.generation import check, choose, generate  # noqa: E402
+from runner.service.generation import check, generate  # noqa: E402
 from runner.service.requests import Chunk, Prompt, Sample, SamplingParams  # noqa: E402
 
 LOGITS = torch.log(torch.tensor([[0.1, 0.5, 0.15, 0.25, 0.0]]))
@@ -55,7 +56,9 @@ def request(samples=1, tokens=(72, 105), **params):
 
 
 def drawn(base, *arguments, **params):
-    return [completion.tokens for completion in generate(request(*arguments, **params), base, None, None)[0]]
+    return [
+        completion.tokens for completion in generate([request(*arguments, **params)], base, None, None)[0].completions
+    ]
 
 
 def test_sample_s_depends_on_the_seed_and_s_alone(base):
@@ -71,15 +74,15 @@ def test_sample_s_depends_on_the_seed_and_s_alone(base):
 
 def test_what_stops_a_completion_is_kept_in_it(base):
     free = drawn(base, seed=5)[0]
-    by_token = generate(request(seed=5, stop=[free[3]]), base, None, None)[0][0]
+    by_token = generate([request(seed=5, stop=[free[3]])], base, None, None)[0].completions[0]
     text = base.tokenizer.decode(free[2:4])
-    by_text = generate(request(seed=5, stop=text), base, None, None)[0][0]
+    by_text = generate([request(seed=5, stop=text)], base, None, None)[0].completions[0]
 
     assert by_token.stop_reason == "stop"
     assert by_token.tokens == free[: free.index(free[3]) + 1]
     assert by_text.stop_reason == "stop"
     assert base.tokenizer.decode(by_text.tokens).endswith(text)
-    assert generate(request(seed=5), base, None, None)[0][0].stop_reason == "length"
+    assert generate([request(seed=5)], base, None, None)[0].completions[0].stop_reason == "length"
 
 
 @pytest.mark.parametrize(
@@ -99,4 +102,40 @@ def test_what_cannot_be_sampled_is_refused(base, tokens, params, words):
 def test_the_whole_context_can_be_used(base):
     full = request(tokens=(1,) * 100, max_tokens=29, seed=0)
     check(full, base)
-    assert len(generate(full, base, None, None)[0][0].tokens) == 29
+    assert len(generate([full], base, None, None)[0].completions[0].tokens) == 29
+
+
+def test_prompts_of_several_lengths_in_one_batch_are_drawn_as_alone(base):
+    requests = [
+        request(2, (72, 105), seed=1),
+        request(1, (72,), seed=2, max_tokens=3),
+        request(3, tuple(range(40, 70)), seed=3, max_tokens=20),
+    ]
+    together = generate(requests, base, None, None)
+    for one, drawn_together in zip(requests, together, strict=True):
+        alone = generate([one], base, None, None)[0]
+        assert len(drawn_together.completions) == one.num_samples
+        for merged, single in zip(drawn_together.completions, alone.completions, strict=True):
+            assert merged.tokens == single.tokens
+            assert merged.stop_reason == single.stop_reason
+            np.testing.assert_allclose(merged.logprobs, single.logprobs, atol=1e-4)
+
+
+def test_a_long_prompt_is_read_in_pieces_and_only_its_last_logits_are_kept(base, monkeypatch):
+    one = request(2, tuple(range(40, 70)), seed=3)
+    whole = generate([one], base, None, None)[0].completions
+    monkeypatch.setattr("runner.service.generation.SMALL_LOGIT_VALUES", 0)
+    monkeypatch.setattr("runner.service.generation.MAX_LOGIT_VALUES", 7 * base.vocabulary_size)
+    widths = []
+    forward = base.network.forward
+
+    def watched(*arguments, **settings):
+        output = forward(*arguments, **settings)
+        widths.append((settings["input_ids"].shape[1], output.logits.shape[1]))
+        return output
+
+    monkeypatch.setattr(base.network, "forward", watched)
+    pieces = generate([one], base, None, None)[0].completions
+
+    assert widths[:5] == [(7, 1)] * 4 + [(2, 1)]
+    assert [completion.tokens for completion in pieces] == [completion.tokens for completion in whole]

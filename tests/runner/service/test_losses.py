@@ -69,22 +69,67 @@ def test_value_and_gradient_are_those_of_the_plain_formula(run, base, loss):
         torch.testing.assert_close(got / scale, wanted / scale, atol=1e-4, rtol=0)
 
 
-def test_worked_numbers():
-    """Two tokens by hand: r = 1.5 with A = +1 is clipped by PPO; r = 0.7 with A = -1 too."""
-    q = torch.log(torch.tensor([0.5, 0.5], dtype=torch.float64))
-    p = torch.log(torch.tensor([0.75, 0.35], dtype=torch.float64)).requires_grad_()
-    inputs = {"logprobs": q, "advantages": torch.tensor([1.0, -1.0], dtype=torch.float64)}
+# mu, pi, advantage; loss of ppo with 0.8/1.2; gradients for log pi of importance_sampling and ppo.
+WORKED = [
+    (0.0001, 0.01, 1, -1.2, -100.0, 0),
+    (0.99, 0.80, -1, 0.808081, 0.808081, 0.808081),
+    (0.99, 0.70, -1, 0.8, 0.707071, 0),
+    (0.50, 0.75, 1, -1.2, -1.5, 0),
+    (0.50, 0.62, 1, -1.2, -1.24, 0),
+    (0.30, 0.10, -1, 0.8, 0.333333, 0),
+    (0.30, 0.22, -1, 0.8, 0.733333, 0),
+    (0.60, 0.85, -1, 1.416667, 1.416667, 1.416667),
+    (0.80, 0.50, 1, -0.625, -0.625, -0.625),
+    (0.20, 0.45, 0.5, -0.6, -1.125, 0),
+    (0.50, 0.75, 0, 0, 0, 0),
+]
 
-    def value_and_gradient(name, **config):
-        value = LOSSES[name].value(p, inputs, resolved_config(name, config)).sum()
-        return value.item(), torch.autograd.grad(value, p)[0].tolist()
 
-    assert value_and_gradient("ppo") == (pytest.approx(-1.2 + 0.8), [0.0, 0.0])
-    assert value_and_gradient("ppo", clip_low_threshold=0.6) == (pytest.approx(-1.2 + 0.7), pytest.approx([0, 0.7]))
-    assert value_and_gradient("importance_sampling")[1] == pytest.approx([-1.5, 0.7])
-    assert value_and_gradient("cispo", clip_high_threshold=1.4)[1] == pytest.approx([-1.4, 0.7])
-    log_ratios = [np.log(1.5), np.log(0.7)]
-    assert value_and_gradient("dro")[1] == pytest.approx([-(1 - 0.05 * log_ratios[0]), -(-1 - 0.05 * log_ratios[1])])
+def of_worked_tokens(name, **config):
+    """The loss of each worked token and its gradient, in float64."""
+    mu, pi, advantage = (torch.tensor(column, dtype=torch.float64) for column in list(zip(*WORKED, strict=True))[:3])
+    p = pi.log().requires_grad_()
+    values = LOSSES[name].value(p, {"logprobs": mu.log(), "advantages": advantage}, resolved_config(name, config))
+    return values.tolist(), torch.autograd.grad(values.sum(), p)[0].tolist()
+
+
+def test_worked_tokens():
+    columns = list(zip(*WORKED, strict=True))
+    losses, gradients = of_worked_tokens("ppo")
+    assert losses == pytest.approx(columns[3], abs=1e-6)
+    assert gradients == pytest.approx(columns[5], abs=1e-6)
+    assert of_worked_tokens("importance_sampling") == (
+        pytest.approx(columns[4], abs=1e-6),
+        pytest.approx(columns[4], abs=1e-6),
+    )
+    losses, gradients = of_worked_tokens("cispo")
+    assert (losses[0], gradients[0]) == (pytest.approx(18.420681), pytest.approx(-4))
+    assert gradients[1:] == pytest.approx(columns[4][1:], abs=1e-6)
+    gradients = of_worked_tokens("dro")[1]
+    assert [gradients[0], gradients[1], gradients[10]] == pytest.approx([-0.769741, 0.989345, 0.020273], abs=1e-6)
+
+
+def test_settings_are_bounds_of_the_ratio_itself():
+    """Token 5 has ratio 1/3: a lower bound of 0.3 lets it through, and so would not an epsilon of 0.3."""
+    assert of_worked_tokens("ppo", clip_low_threshold=0.3)[1][5] == pytest.approx(1 / 3)
+    assert of_worked_tokens("ppo", clip_low_threshold=0.7)[1][5] == 0
+    assert of_worked_tokens("cispo", clip_high_threshold=1.4)[1][3] == pytest.approx(-1.4)
+    assert of_worked_tokens("dro", beta=0.0)[1][0] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_are_those_of_finite_differences(loss):
+    """A constant factor is no part of the function that is differentiated, so cispo's is held at its value."""
+    random = np.random.default_rng(3)
+    inputs = {name: torch.from_numpy(random.normal(-1, 1, 40)) for name in LOSSES[loss].inputs}
+    p = torch.from_numpy(random.normal(-1, 1, 40)).requires_grad_()
+    config = resolved_config(loss, {})
+    if loss != "cispo":
+        assert torch.autograd.gradcheck(lambda p: LOSSES[loss].value(p, inputs, config), p)
+        return
+    gradient = torch.autograd.grad(LOSSES[loss].value(p, inputs, config).sum(), p)[0]
+    ratio = (p - inputs["logprobs"]).exp().clamp(0, 4)
+    torch.testing.assert_close(gradient, (-ratio * inputs["advantages"]).detach())
 
 
 def test_gradients_add_up_until_the_step(run):
