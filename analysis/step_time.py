@@ -66,6 +66,10 @@ def forecast_total(times: ArrayLike, repeats: int, level: float = 0.95) -> Forec
     center = float(logs.mean()) + 0.5 * variance
     spread = math.sqrt(variance / n + variance**2 / (2.0 * (n - 1)) + variance / repeats)
     reach = float(stats.t.ppf(0.5 + 0.5 * level, n - 1)) * spread
-    # exp overflows beyond 709: hopelessly scattered times have no useful upper end.
-    upper = math.exp(center + reach) if center + reach < 700.0 else math.inf
-    return Forecast(repeats * math.exp(center), repeats * math.exp(center - reach), repeats * upper, n)
+    ends = (_exp(at) for at in (center, center - reach, center + reach))
+    return Forecast(*(repeats * end for end in ends), n=n)
+
+
+def _exp(power: float) -> float:
+    """Return e to a power; infinite where it overflows: hopelessly scattered times have no useful end."""
+    return math.exp(power) if power < 700.0 else math.inf

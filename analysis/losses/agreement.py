@@ -58,7 +58,7 @@ def compare(ours: ArrayLike, reference: ArrayLike, tolerance: Tolerance, noise: 
         return Agreement(False, -1, float("nan"), float("nan"), float("nan"), float("nan"), float("nan"), 0)
     deviation = np.abs(left - right)
     allowance = tolerance.atol + tolerance.rtol * np.abs(right) + noise
-    share = np.where(np.isfinite(deviation), deviation / allowance, np.inf)
+    share = np.divide(deviation, allowance, out=np.full_like(deviation, np.inf), where=np.isfinite(deviation))
     index = int(np.argmax(share))
     return Agreement(
         agrees=bool(share[index] <= 1.0),
@@ -76,4 +76,6 @@ def cosine(left: ArrayLike, right: ArrayLike) -> float:
     """Return the cosine of the angle between two vectors; NaN where one of them is zero or not finite."""
     a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
     norms = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
-    return float(np.dot(a, b)) / norms if np.isfinite(norms) and norms > 0.0 else float("nan")
+    if not np.isfinite(norms) or norms == 0.0:
+        return float("nan")
+    return min(1.0, max(-1.0, float(np.dot(a, b)) / norms))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analysis.plan.model import Loss
 
@@ -113,3 +113,34 @@ def _bisected(excess: Callable[[float], float], mu: float, end: float) -> float:
         middle = 0.5 * (near + far)
         near, far = (near, middle) if excess(middle) > 0.0 else (middle, far)
     return 0.5 * (near + far)
+
+
+def made_samplers(loss: Loss, current_logprob: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Return sampler log-probabilities that put tokens of a given policy on all sides of a loss's thresholds.
+
+    A model's own probabilities cannot be chosen, the sampler's can: each token gets one at random from those inside,
+    above and below the trust region that stand well off its thresholds, since a service computes with noise.
+
+    Args:
+        loss: whose thresholds count.
+        current_logprob: log pi, nats, < 0, shape (n,).
+        seed: of the choice.
+
+    Returns:
+        log mu, nats, shape (n,); a token that no choice suits keeps its log pi.
+    """
+    rng = np.random.default_rng(seed)
+    current = np.asarray(current_logprob, np.float64)
+    return np.asarray([_made_sampler(loss, float(value), rng) for value in current], np.float64).reshape(current.shape)
+
+
+def _made_sampler(loss: Loss, log_pi: float, rng: np.random.Generator) -> float:
+    pi = math.exp(log_pi)
+    ratios = [pi / ratio for ratio in (0.4, 0.7, 0.9, 1.0, 1.1, 1.35, 2.5)]
+    shifted = [pi + shift for shift in (-0.5, -0.25, -0.05, 0.05, 0.25, 0.5)]
+    fit = [mu for mu in (*ratios, *shifted) if _SMALLEST < mu < _LARGEST and _clear_of_thresholds(loss, mu, pi)]
+    return math.log(rng.choice(fit)) if fit else log_pi
+
+
+def _clear_of_thresholds(loss: Loss, mu: float, pi: float) -> bool:
+    return all(abs(pi - threshold) > MARGIN[1] * abs(threshold) for threshold in thresholds(loss, mu))

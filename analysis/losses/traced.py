@@ -6,7 +6,7 @@ the SQL audits do: the mask that trained and the mask recomputed from the float3
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.divergences import KL_GUARD
 from analysis.plan.model import Loss
@@ -20,7 +20,7 @@ TokenLoss = Callable[
 ]
 CustomLoss = Callable[[Sequence[Any], Sequence["torch.Tensor"]], tuple["torch.Tensor", dict[str, float]]]
 
-INPUT_RANKS: Mapping[str, int] = {"logprobs": 1, "sampler_logprobs": 1, "advantages": 1, "mask": 1}
+INPUT_RANKS: Mapping[str, Literal[0, 1, 2]] = {"logprobs": 1, "sampler_logprobs": 1, "advantages": 1, "mask": 1}
 """What a traced loss reads, each of rank 1; names as `ServiceClient.create_custom_loss` wants them."""
 
 

@@ -1,0 +1,283 @@
+"""Is the loss that trains the loss that the plan names, and does the service apply its gradient?
+
+Value and gradient of every loss of the plan are compared with independent references: on seeded made tokens that
+cover every branch, and on a small batch that the service sampled. A ratio clip is also compared with the service's
+own `ppo`, a custom loss with the same loss traced. The API returns no gradient, so the service's gradients are
+compared by what one step along them does to the batch's log-probabilities.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.errors import AuditError
+from analysis.losses.agreement import Tolerance
+from analysis.losses.independent import references_of
+from analysis.losses.made_tokens import made_samplers
+from analysis.losses.traced import INPUT_RANKS, token_loss
+from analysis.plan.model import Arm, Loss
+from audits.store.preflights import Comparison
+from runner.loop.policy import Policy
+from runner.loop.probes.findings import NOT_EXECUTED, Subject, Where, agreement, direction, open_question
+from runner.loop.probes.loss_comparisons import (
+    LossTolerances,
+    evaluate_reference,
+    gradient_of,
+    made_comparisons,
+    on_every_position,
+    position_of,
+)
+from runner.loop.probes.service import (
+    Preparation,
+    along_the_gradient,
+    forward_backward,
+    logprobs_of,
+    made_advantages,
+    optimizer_step,
+    sample_small_batch,
+    service_layout,
+    with_sampler,
+)
+from runner.loop.sampling import Sample
+
+if TYPE_CHECKING:
+    import torch
+
+ALIGNED = 0.05
+"""Largest mean difference, in nats, between sampler and trainer on tokens that the same weights sampled."""
+
+FIRST_RATE = 1e-6
+MOVED = 0.05
+"""How far, in nats, a step along a gradient should move the log-probability that it moves most."""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rollouts as they would train: samples, an advantage each, and log pi of each completion.
+
+    `name` says where the sampler's log-probabilities come from.
+    """
+
+    name: str
+    samples: Sequence[Sample]
+    advantages: Sequence[float]
+    current: Sequence[Vector]
+
+
+def run(preparation: Preparation) -> Iterator[Comparison]:
+    """Yield the comparisons of every loss that an arm of the plan trains with.
+
+    Raises:
+        AuditError: the service refused a request that any run needs, or a setting is not understood.
+    """
+    plan = preparation.sealed.plan
+    arms = {arm.loss: arm for arm in reversed(plan.arms)}
+    for loss_id in arms:
+        preparation.note(f"correctness: {loss_id} on made tokens")
+        loss = plan.losses[loss_id]
+        yield from made_comparisons(preparation, loss_id, loss, tolerances(preparation.settings, loss))
+    first = plan.arms[0]
+    preparation.note("correctness: sampling a small batch")
+    policy = preparation.fresh(first)
+    samples = sample_small_batch(preparation, policy, first.seed)
+    current = _completions(preparation, policy, samples)
+    noise = _largest_difference(current, _completions(preparation, preparation.fresh(first), samples))
+    sampled = Batch("sampled", samples, made_advantages(samples), current)
+    yield _alignment(samples, current)
+    for loss_id, arm in arms.items():
+        preparation.note(f"correctness: {loss_id} on the service")
+        made = replace(sampled, name="made_sampler", samples=_made(plan.losses[loss_id], samples, current))
+        for batch in (sampled, made):
+            yield from _through_the_sdk(preparation, policy, loss_id, plan.losses[loss_id], batch)
+        yield from _effects(preparation, loss_id, arm, made, noise)
+
+
+def tolerances(settings: Mapping[str, Any], loss: Loss) -> LossTolerances:
+    """Return the plan's tolerances: `baseline_*` for a ratio clip, `reference_*` for a divergence mask.
+
+    Raises:
+        AuditError: the plan has a path of another kind, or a tolerance that is no number.
+    """
+    side, default = "baseline" if loss.kind == "ratio_clip" else "reference", LossTolerances()
+    paths = settings.get("paths") or [{}]
+    try:
+        if len(paths) != 1 or paths[0].get("kind", "loss") != "loss":
+            raise ValueError("one path of kind 'loss' is understood")
+        given = paths[0].get("tolerances", {})
+        value, gradient = given.get(f"{side}_loss", {}), given.get(f"{side}_gradient", {})
+        return LossTolerances(
+            Tolerance(float(value.get("atol", default.loss.atol)), float(value.get("rtol", default.loss.rtol))),
+            Tolerance(
+                float(gradient.get("atol", default.gradient.atol)), float(gradient.get("rtol", default.gradient.rtol))
+            ),
+            float(gradient.get("min_cosine", default.min_cosine)),
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise AuditError(f"preflights.correctness.settings.paths: {error}. See `audit spec --schema`") from error
+
+
+def _through_the_sdk(
+    preparation: Preparation, policy: Policy, loss_id: str, loss: Loss, batch: Batch
+) -> Iterator[Comparison]:
+    """Compare value and gradient of the custom loss, as the SDK evaluated it, with the references."""
+    leaves: list[torch.Tensor] = []
+    custom = preparation.build_loss(loss)
+
+    def capturing(data: Sequence[Any], logprobs: Sequence["torch.Tensor"]) -> Any:
+        leaves[:] = logprobs
+        return custom(data, logprobs)
+
+    data = [preparation.lay_out(*pair) for pair in zip(batch.samples, batch.advantages, strict=True)]
+    metrics = forward_backward(preparation.backend, policy.client, data, capturing)
+    current = [
+        np.asarray(leaf.detach().numpy()[-len(sample.token_ids) :], np.float64)
+        for leaf, sample in zip(leaves, batch.samples, strict=True)
+    ]
+    wanted = tolerances(preparation.settings, loss)
+    for reference in references_of(loss):
+        path, source = f"{loss_id}/{loss.form}/{batch.name}/{reference.id}", f"{reference.source}: {NOT_EXECUTED}"
+        values, gradients = evaluate_reference(reference, batch.samples, batch.advantages, current)
+        expected = on_every_position(batch.samples, gradients)
+        whole = Subject(path, source, None, "the custom loss through the SDK, summed over the batch")
+        tokens = Subject(path, source, _where(batch.samples), "the custom loss through the SDK, token by token")
+        total = agreement(whole, "loss", [metrics["loss:sum"]], [np.concatenate(values).sum()], wanted.loss)
+        yield total.model_copy(update={"notes": [_coverage(batch, gradients)]})
+        yield agreement(tokens, "gradient", gradient_of(leaves), expected, wanted.gradient)
+        yield direction(tokens, "gradient_cosine", gradient_of(leaves), expected, wanted.min_cosine)
+
+
+def _effects(preparation: Preparation, loss_id: str, arm: Arm, batch: Batch, noise: float) -> Iterator[Comparison]:
+    """Compare the custom loss with the service's own and with the traced one: value, and what a step does."""
+    loss, plain = preparation.sealed.plan.losses[arm.loss], service_layout(batch.samples, batch.advantages)
+    laid_out = [preparation.lay_out(*pair) for pair in zip(batch.samples, batch.advantages, strict=True)]
+    custom = preparation.build_loss(loss)
+    rate = _rate(preparation, arm, laid_out, custom, noise)
+    ours = _step(preparation, arm, laid_out, custom, None, rate)
+    others: list[tuple[str, str, Any, Any, dict[str, float] | None]] = []
+    if loss.kind == "ratio_clip" and loss.truncation is None:
+        eps = loss.eps or 0.0
+        bounds = {"clip_low_threshold": 1.0 - eps, "clip_high_threshold": 1.0 + eps}
+        thresholds = f"{bounds['clip_low_threshold']:g} and {bounds['clip_high_threshold']:g}"
+        others.append(("service_ppo", f"the service's ppo, thresholds {thresholds}: executed", plain, "ppo", bounds))
+    traced, ran = _traced(preparation, loss)
+    others.append(("traced", f"the same loss, traced by the SDK, run by the {ran}: executed", laid_out, traced, None))
+    wanted, loss_noise = tolerances(preparation.settings, loss), noise * _sensitivity(batch)
+    for name, source, data, other, config in others:
+        path = f"{loss_id}/{loss.form}/{batch.name}/{name}"
+        try:
+            theirs = _step(preparation, arm, data, other, config, rate)
+        except AuditError as error:
+            yield open_question(path, "loss", error.message, reference=source)
+            continue
+        whole = Subject(path, source, None, "both losses on one batch, summed")
+        tokens = Subject(
+            path, source, _where(batch.samples), "change of log-probability after one step along each gradient"
+        )
+        yield agreement(whole, "loss", [ours[0]], [theirs[0]], wanted.loss, loss_noise)
+        yield agreement(tokens, "gradient_effect", ours[1], theirs[1], wanted.gradient, noise)
+        if noise <= wanted.gradient.atol:
+            yield direction(tokens, "gradient_effect_cosine", ours[1], theirs[1], wanted.min_cosine)
+
+
+def _step(
+    preparation: Preparation, arm: Arm, data: Sequence[Any], loss_fn: Any, config: dict[str, float] | None, rate: float
+) -> tuple[float, Vector]:
+    """Return a loss on a batch and the change of its log-probabilities after one step of a fresh client."""
+    backend, policy = preparation.backend, preparation.fresh(arm)
+    before = np.concatenate(logprobs_of(backend, policy.client, data))
+    metrics = forward_backward(backend, policy.client, data, loss_fn, config)
+    optimizer_step(backend, policy.client, along_the_gradient(rate))
+    return float(metrics["loss:sum"]), np.concatenate(logprobs_of(backend, policy.client, data)) - before
+
+
+def _rate(preparation: Preparation, arm: Arm, data: Sequence[Any], custom: Any, noise: float) -> float:
+    """Return the learning rate at which a step is seen well above the noise, and is still small.
+
+    The step is linear in the rate as long as it is small, so one step that is seen at all gives it.
+    """
+    rate, wanted, seen = FIRST_RATE, max(MOVED, 100.0 * noise), max(MOVED / 500.0, 10.0 * noise)
+    largest = 0.0
+    for _ in range(4):
+        _, moved = _step(preparation, arm, data, custom, None, rate)
+        largest = float(np.abs(moved).max())
+        if largest >= seen:
+            return rate * wanted / largest
+        rate *= 100.0
+    return rate
+
+
+def _traced(preparation: Preparation, loss: Loss) -> tuple[Any, str]:
+    """Return the loss as the SDK traces it, and who runs the trace: the service where it can, else the SDK."""
+    backend, doing = preparation.backend, "preflight: tracing the custom loss"
+    pending = backend.submit(doing, lambda: backend.client.create_custom_loss(token_loss(loss), INPUT_RANKS))
+    handle = backend.wait(doing, pending)
+    return handle, "SDK" if handle.loss_id is None else "service"
+
+
+def _coverage(batch: Batch, gradients: Sequence[Vector]) -> str:
+    """Return in words how many tokens of a batch the reference hides, so that a reader sees what was tried."""
+    pairs = [(a, gradient) for a, part in zip(batch.advantages, gradients, strict=True) for gradient in part]
+    hidden = sum(a != 0.0 and gradient == 0.0 for a, gradient in pairs)
+    return f"{hidden} of {len(pairs)} tokens lose their gradient to the clip or the mask"
+
+
+def _sensitivity(batch: Batch) -> float:
+    """Return by how much a loss can change for each nat that all log-probabilities are off, to first order."""
+    parts = [
+        abs(advantage) * np.exp(values - sample.logprobs)
+        for sample, advantage, values in zip(batch.samples, batch.advantages, batch.current, strict=True)
+    ]
+    return float(np.concatenate(parts).sum())
+
+
+def _alignment(samples: Sequence[Sample], current: Sequence[Vector]) -> Comparison:
+    """Compare the trainer's log-probabilities with the sampler's on tokens that the same weights sampled."""
+    sampler = np.concatenate([np.asarray(sample.logprobs, np.float64) for sample in samples])
+    trainer = np.concatenate(list(current))
+    deviation = np.abs(trainer - sampler)
+    mean, index = float(deviation.mean()), int(deviation.argmax())
+    lengths = np.cumsum([len(sample.token_ids) for sample in samples])
+    rollout = int(np.searchsorted(lengths, index, side="right"))
+    position = index - (int(lengths[rollout - 1]) if rollout else 0)
+    place = f"rollout {rollout}, completion position {position}"
+    return Comparison(
+        path="alignment/sampled",
+        metric="sampler_minus_trainer_mean",
+        status="pass" if mean <= ALIGNED else "fail",
+        value=mean,
+        unit="nats",
+        limit={"max": ALIGNED},
+        where={"index": index, "rollout": rollout, "completion position": position},
+        reference="the sampler's own log-probabilities",
+        n=int(deviation.size),
+        reason=None
+        if mean <= ALIGNED
+        else f"mean difference {mean:.4g} nats, largest {deviation[index]:.4g} at {place}: the log-probabilities that "
+        "train do not belong to the tokens that were sampled",
+        notes=[f"largest difference {deviation[index]:.4g} nats at {place}"],
+        measures="mean absolute difference of log-probabilities, trainer against sampler, with the same weights",
+    )
+
+
+def _completions(preparation: Preparation, policy: Policy, samples: Sequence[Sample]) -> list[Vector]:
+    """Return log pi of each sample's completion under a client's weights, from an independent layout."""
+    found = logprobs_of(preparation.backend, policy.client, service_layout(samples, made_advantages(samples)))
+    return [values[-len(sample.token_ids) :] for values, sample in zip(found, samples, strict=True)]
+
+
+def _made(loss: Loss, samples: Sequence[Sample], current: Sequence[Vector]) -> list[Sample]:
+    """Return the samples with sampler log-probabilities on all sides of the loss's thresholds."""
+    return with_sampler(samples, [made_samplers(loss, values, seed) for seed, values in enumerate(current)])
+
+
+def _largest_difference(left: Sequence[Vector], right: Sequence[Vector]) -> float:
+    return float(np.abs(np.concatenate(list(left)) - np.concatenate(list(right))).max())
+
+
+def _where(samples: Sequence[Sample]) -> Where:
+    return lambda index: position_of(samples, index)

@@ -1,0 +1,97 @@
+"""The losses through the real SDK and the embedded service."""
+
+import dataclasses
+
+import pytest
+from broken_losses import BROKEN, BROKEN_CLIP, builder
+
+from analysis.errors import AuditError
+from runner.loop.preflight import correctness
+from runner.loop.probes.service import Preparation
+from runner.loop.training import rollout_datum
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture
+def preparation(make_plan, backend, progress, tmp_path):
+    return Preparation(make_plan(), tmp_path, backend, {}, progress)
+
+
+def test_the_losses_that_train_agree_with_references_service_and_trace(preparation):
+    found = list(correctness.run(preparation))
+    assert {item.status for item in found} == {"pass"}, [item for item in found if item.status != "pass"]
+    effects = {item.path: item for item in found if item.metric == "gradient_effect"}
+    assert set(effects) == {
+        "grpo/ratio/made_sampler/service_ppo", "grpo/ratio/made_sampler/traced", "dppo/ratio/made_sampler/traced",
+    }  # fmt: skip
+    assert "thresholds 0.8 and 1.2: executed" in effects["grpo/ratio/made_sampler/service_ppo"].reference
+    # A step that moves nothing would agree with everything.
+    assert all(abs(item.expected) > 1e-4 for item in effects.values())
+    for path in ("grpo/ratio/made_sampler/documented_ppo", "dppo/ratio/made_sampler/paper_ratio_form"):
+        (total,) = [item for item in found if item.path == path and item.metric == "loss"]
+        hidden, tokens = (int(word) for word in total.notes[0].split(" tokens")[0].split(" of "))
+        assert 0 < hidden < tokens
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("loss_id", "mistake"),
+    [*(("grpo", m) for m in (BROKEN | BROKEN_CLIP).values()), *(("dppo", m) for m in BROKEN.values())],
+    ids=[*(f"grpo-{name}" for name in BROKEN | BROKEN_CLIP), *(f"dppo-{name}" for name in BROKEN)],
+)
+def test_a_wrong_loss_fails_on_the_service_too(preparation, loss_id, mistake):
+    sound = preparation.build_loss
+
+    def build(loss):
+        return builder(**mistake)(loss) if (loss.kind == "ratio_clip") == (loss_id == "grpo") else sound(loss)
+
+    found = list(correctness.run(dataclasses.replace(preparation, build_loss=build)))
+    failed = {item.path.split("/")[0] for item in found if item.status == "fail"}
+    assert failed == {loss_id}
+    against_service = [item for item in found if item.path.startswith(f"{loss_id}/ratio/made_sampler/")]
+    assert any(item.status == "fail" and "off by" in item.reason for item in against_service)
+
+
+@pytest.mark.slow
+def test_a_datum_laid_out_one_position_off_fails_on_the_service_too(preparation):
+    import numpy as np
+    import tinker
+
+    def shifted(sample, advantage):
+        datum = rollout_datum(sample, advantage)
+        inputs = {
+            name: value if name == "target_tokens" else tinker.TensorData.from_numpy(np.roll(value.to_numpy(), -1))
+            for name, value in datum.loss_fn_inputs.items()
+        }
+        return tinker.Datum(model_input=datum.model_input, loss_fn_inputs=inputs)
+
+    found = list(correctness.run(dataclasses.replace(preparation, lay_out=shifted)))
+    assert any(item.path == "grpo/ratio/made_sampler/service_ppo" and item.status == "fail" for item in found)
+
+
+def test_the_plan_s_tolerances_are_used(make_plan):
+    losses = make_plan().plan.losses
+    settings = {
+        "paths": [
+            {
+                "kind": "loss",
+                "tolerances": {
+                    "baseline_loss": {"atol": 1.0, "rtol": 2.0},
+                    "reference_gradient": {"atol": 3.0, "rtol": 4.0, "min_cosine": 0.5},
+                },
+            }
+        ]
+    }
+    baseline = correctness.tolerances(settings, losses["grpo"])
+    reference = correctness.tolerances(settings, losses["dppo"])
+    assert (baseline.loss.atol, baseline.loss.rtol, baseline.gradient.rtol) == (1.0, 2.0, 1e-3)
+    assert (reference.loss.rtol, reference.gradient.atol, reference.min_cosine) == (1e-4, 3.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    "paths", [[{"kind": "data"}], [{}, {}], [{"tolerances": {"baseline_loss": {"atol": "tiny"}}}], ["x"]]
+)
+def test_a_setting_that_is_not_understood_is_an_error_that_names_it(make_plan, paths):
+    with pytest.raises(AuditError, match=r"preflights\.correctness\.settings"):
+        correctness.tolerances({"paths": paths}, make_plan().plan.losses["grpo"])
