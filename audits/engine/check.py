@@ -42,6 +42,7 @@ class StepValue:
     value: float | str
     numerator: float | None
     denominator: int
+    update: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,30 @@
 """Drift of the policy from the sampler, by arm, seed, step and update."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from analysis.plan.model import Plan
+from audits.engine.ask import answer_all
+from audits.engine.check import CheckReport, StepValue, combine
+from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import loss_parameters
-from audits.engine.measure import measure
+from audits.engine.measure import Measurement, measure_all
 from audits.engine.metric import load_metric
-from audits.store.reader import Run, connect
+from audits.engine.request import Request
+from audits.engine.watch import watch_asks, watched_metrics
+from audits.store.reader import Run
 
-if TYPE_CHECKING:
-    import duckdb
+_FIGURES = {
+    "masked_share": "dppo_masked_token_fraction",
+    "clip_share": "grpo_clip_fraction",
+    "abs_p_q50": "policy_drift_abs_p_q50",
+    "abs_p_q90": "policy_drift_abs_p_q90",
+    "abs_p_q99": "policy_drift_abs_p_q99",
+    "kl_k3": "kl_k3",
+    "effective_sample_size": "effective_sample_size",
+    "ratio_max": "ratio_max",
+}
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,9 @@ class DriftRow:
         abs_p_q50: median of |p_current - p_sampler|.
         abs_p_q90: 90th percentile of |p_current - p_sampler|.
         abs_p_q99: 99th percentile of |p_current - p_sampler|.
+        kl_k3: KL from sampler to policy in nats, estimator k3.
+        effective_sample_size: of the importance weights, as a share of the loss tokens.
+        ratio_max: largest probability ratio.
         reward: mean reward of the step's rollouts, None where rollouts were not logged.
     """
 
@@ -39,9 +54,12 @@ class DriftRow:
     abs_p_q90: float
     abs_p_q99: float
     reward: float | None
+    kl_k3: float = math.nan
+    effective_sample_size: float = math.nan
+    ratio_max: float = math.nan
 
 
-def drift_by_step(run: Run, plan: Plan | None) -> tuple[DriftRow, ...]:
+def drift_by_step(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> tuple[DriftRow, ...]:
     """Return the drift of every minibatch update that was logged, sorted by arm, seed, step and update.
 
     An update with NaN or infinite numbers has NaN figures, not smaller ones.
@@ -49,48 +67,74 @@ def drift_by_step(run: Run, plan: Plan | None) -> tuple[DriftRow, ...]:
     Args:
         run: the run; without a token log the result is empty.
         plan: gives the thresholds; without it the shares are None.
+        engine: where the scans run.
 
     Raises:
         AuditError: a file of the run is damaged.
     """
-    if not run.has("tokens"):
-        return ()
-    thresholds = loss_parameters(plan) if plan is not None else {}
-    columns = 'arm, seed, step, "update", loss_tokens, abs_p_q50, abs_p_q90, abs_p_q99, reward, invalid'
-    with connect(run) as connection:
-        rows = connection.execute(f"SELECT {columns} FROM update_drift ORDER BY ALL").fetchall()
-        scopes = sorted({(arm, update) for arm, _, _, update, *_ in rows})
-        masked = _shares(connection, "dppo_masked_token_fraction", thresholds, scopes)
-        clipped = _shares(connection, "grpo_clip_fraction", thresholds, scopes)
-    return tuple(
-        DriftRow(
+    rows: list[DriftRow] = []
+    for arm in arms_of(run):
+        rows.extend(_rows_of_arm(run, arm, plan, engine))
+    return tuple(rows)
+
+
+def watch_run(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> CheckReport:
+    """Look for the onset of an unexpected movement of every watched metric in every arm that was logged.
+
+    Raises:
+        AuditError: a file of the run is damaged.
+    """
+    parameters = loss_parameters(plan) if plan is not None else {}
+    asks = watch_asks(run, watched_metrics(), dict.fromkeys(arms_of(run)), parameters)
+    checks = answer_all(run, asks, engine)
+    notes = () if checks else ("no table with a watched metric was logged",)
+    return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), (*run.notes, *notes))
+
+
+def arms_of(run: Run) -> tuple[str, ...]:
+    """Return the arms with a token log, sorted."""
+    return tuple(sorted({arm for arm, _ in run.partitions("tokens")}))
+
+
+def _rows_of_arm(run: Run, arm: str, plan: Plan | None, engine: Engine) -> Iterator[DriftRow]:
+    parameters = loss_parameters(plan) if plan is not None else {}
+    metrics = {name: load_metric(metric_id) for name, metric_id in _FIGURES.items()}
+    asked = {name: metric for name, metric in metrics.items() if metric.parameters <= set(parameters)}
+    requests = [Request(metric, parameters, arm, by_update=True) for metric in asked.values()]
+    rewards = Request(load_metric("mean_reward"), arm=arm)
+    *found, rewarded = measure_all(run, [*requests, rewards], engine)
+    reward_of = {(step.seed, step.step): float(step.value) for step in rewarded.steps}
+    figures = {name: _by_update(measured) for name, measured in zip(asked, found, strict=True)}
+    invalid = _invalid_updates(run, arm, engine) if any(part.invalid for part in found) else set()
+    for key, row in figures["abs_p_q90"].items():
+
+        def figure(name: str, key: tuple[int, int, int] = key) -> float:
+            return math.nan if key in invalid else float(figures[name][key].value)
+
+        def share(name: str, key: tuple[int, int, int] = key) -> float | None:
+            return figure(name, key) if name in figures else None
+
+        yield DriftRow(
             arm,
-            seed,
-            step,
-            update,
-            loss_tokens=loss_tokens,
-            masked_share=math.nan if invalid and masked else masked.get((arm, seed, step, update)),
-            clip_share=math.nan if invalid and clipped else clipped.get((arm, seed, step, update)),
-            abs_p_q50=q50,
-            abs_p_q90=q90,
-            abs_p_q99=q99,
-            reward=reward,
+            *key,
+            loss_tokens=row.denominator,
+            masked_share=share("masked_share"),
+            clip_share=share("clip_share"),
+            abs_p_q50=figure("abs_p_q50"),
+            abs_p_q90=figure("abs_p_q90"),
+            abs_p_q99=figure("abs_p_q99"),
+            kl_k3=figure("kl_k3"),
+            effective_sample_size=figure("effective_sample_size"),
+            ratio_max=figure("ratio_max"),
+            reward=reward_of.get(key[:2]),
         )
-        for arm, seed, step, update, loss_tokens, q50, q90, q99, reward, invalid in rows
-    )
 
 
-def _shares(
-    connection: "duckdb.DuckDBPyConnection",
-    metric_id: str,
-    thresholds: Mapping[str, str],
-    scopes: Iterable[tuple[str, int]],
-) -> dict[tuple[object, ...], float]:
-    metric = load_metric(metric_id)
-    if not metric.parameters <= set(thresholds):
-        return {}
-    return {
-        (arm, step.seed, step.step, update): float(step.value)
-        for arm, update in scopes
-        for step in measure(connection, metric, thresholds, arm=arm, update=update).steps
-    }
+def _by_update(found: Measurement) -> dict[tuple[int, int, int], StepValue]:
+    return {(step.seed, step.step, step.update or 0): step for step in found.steps}
+
+
+def _invalid_updates(run: Run, arm: str, engine: Engine) -> set[tuple[int, int, int]]:
+    """Return the updates that hold a row which is NaN, infinite or a probability above 1."""
+    measured = measure_all(run, [Request(load_metric("invalid_fraction"), arm=arm, by_update=True)], engine)
+    return {key for key, step in _by_update(measured[0]).items() if step.numerator}

@@ -1,38 +1,54 @@
 """The activation gate: did the pilot show that the treatment was really active?"""
 
-from typing import TYPE_CHECKING
+import datetime
+from collections.abc import Iterator
 
 from analysis.plan.model import Check as PlannedCheck
 from analysis.plan.model import Plan
+from audits.engine.ask import answer_all
 from audits.engine.check import Check, CheckReport, Limit, combine
 from audits.engine.completeness import check_steps
-from audits.engine.judge import Question, answer, cannot_ask
+from audits.engine.executors import LOCAL, Engine
+from audits.engine.judge import Question, cannot_ask
 from audits.engine.metric import Metric, load_metric
-from audits.store.reader import Run, connect
+from audits.engine.waivers import apply_waivers
+from audits.engine.watch import watch_asks, watched_metrics
+from audits.store.policy import read_waivers
+from audits.store.reader import Run
 
-if TYPE_CHECKING:
-    import duckdb
 
-
-def evaluate_gate(run: Run, plan: Plan) -> CheckReport:
+def evaluate_gate(run: Run, plan: Plan, *, engine: Engine = LOCAL, today: datetime.date | None = None) -> CheckReport:
     """Evaluate the plan's activation gate on the logs of a run.
 
     Args:
         run: the pilot, or any run with a token log.
         plan: whose gate; usually the plan sealed in the run.
+        engine: where the scans run.
+        today: the day on which a waiver must not have expired; default the day of the call, UTC.
 
     Raises:
-        AuditError: the gate names an unknown metric or threshold, or a file of the run is damaged.
+        AuditError: the gate names an unknown metric or threshold, or a file or the policy of the run is damaged.
     """
     gate = plan.activation_gate
     if not gate.applicable:
         return CheckReport(str(run.path), "not_applicable", (), (f"the plan has no gate: {gate.reason}",))
-    wanted = gate.pilot_steps if run.manifest.kind == "pilot" else plan.rollout.rollout_batches
-    checks = [check_steps(run, plan, wanted)]
-    with connect(run) as connection:
-        for planned in gate.checks:
-            checks.extend(_checks(connection, run, plan, planned, wanted))
-    return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), run.notes)
+    n_steps = steps_of_gate(run, plan)
+    asked = [found for planned in gate.checks for found in questions_of(run, plan, planned)]
+    seeds = {arm.condition: seeds_of(plan, arm.condition) for arm in plan.arms}
+    watched = watch_asks(run, watched_metrics(in_gate=True), seeds, loss_parameters(plan), n_steps)
+    questions = [found for found in asked if isinstance(found, Question)]
+    answers = iter(answer_all(run, [*questions, *watched], engine))
+    checks = [check_steps(run, plan, n_steps)]
+    checks += [next(answers) if isinstance(found, Question) else found for found in asked]
+    checks += answers
+    waivers = read_waivers(run.path)
+    waived, notes = apply_waivers(checks, waivers, today or datetime.datetime.now(datetime.UTC).date())
+    return CheckReport(str(run.path), combine(check.status for check in waived), tuple(waived), (*run.notes, *notes))
+
+
+def steps_of_gate(run: Run, plan: Plan) -> int:
+    """Return the steps of each seed that the gate rests on: the pilot's, or of another run all planned ones."""
+    return plan.activation_gate.pilot_steps if run.manifest.kind == "pilot" else plan.rollout.rollout_batches
 
 
 def loss_parameters(plan: Plan) -> dict[str, str]:
@@ -55,9 +71,12 @@ def loss_parameters(plan: Plan) -> dict[str, str]:
     return parameters
 
 
-def _checks(
-    connection: "duckdb.DuckDBPyConnection", run: Run, plan: Plan, planned: PlannedCheck, n_steps: int
-) -> list[Check]:
+def questions_of(run: Run, plan: Plan, planned: PlannedCheck) -> Iterator[Question | Check]:
+    """Yield what a planned check asks of the run, one question an arm, or the check that no run can answer.
+
+    Raises:
+        AuditError: the plan names an unknown metric or threshold.
+    """
     metric = load_metric(planned.metric)
     parameters = loss_parameters(plan)
     limit = Limit(planned.min, planned.max, tuple(planned.one_of) if planned.one_of else None)
@@ -66,32 +85,33 @@ def _checks(
     arms = [arm for wanted in roles for arm in plan.conditions(wanted)]
     fault = _fault(metric, planned, arms, role)
     if fault:
-        return [cannot_ask(metric, parameters, limit, planned.measures, fault)]
-    update = metric.default_update if planned.update is None else planned.update
-    return [
-        answer(
-            Question(
-                connection=connection,
-                run=run,
-                metric=metric,
-                parameters=parameters,
-                arm=arm,
-                seeds=tuple(item.seed for item in plan.arms if item.condition == arm),
-                n_steps=n_steps,
-                update=update,
-                limit=limit,
-                measures=planned.measures,
-            )
+        yield cannot_ask(metric, parameters, limit, planned.measures, fault)
+        return
+    for arm in arms:
+        yield Question(
+            run=run,
+            metric=metric,
+            parameters=parameters,
+            arm=arm,
+            seeds=seeds_of(plan, arm),
+            n_steps=steps_of_gate(run, plan),
+            update=metric.default_update if planned.update is None else planned.update,
+            limit=limit,
+            measures=planned.measures,
         )
-        for arm in arms
-    ]
+
+
+def seeds_of(plan: Plan, condition: str) -> tuple[int, ...]:
+    """Return the training seeds that the plan gives an arm."""
+    return tuple(arm.seed for arm in plan.arms if arm.condition == condition)
 
 
 def _fault(metric: Metric, planned: PlannedCheck, arms: list[str], role: str) -> str | None:
     """Return why a planned check has no answer in any run; it must not vanish from the gate."""
     if not arms:
         return f"the check is on the {role} arm, and no arm of the plan has that role"
-    if planned.update is not None and metric.default_update is None:
+    by_update = metric.table in ("tokens", "updates") and metric.default_update is not None
+    if planned.update is not None and not (by_update or metric.table == "tokens"):
         return f"the check is on update {planned.update}, and {metric.id} is a figure of the whole rollout batch"
     if metric.header["unit"] == "name" and not planned.one_of:
         return f"the check has min or max, and {metric.id} is a name: it needs one_of"

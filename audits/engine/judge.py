@@ -1,17 +1,16 @@
 """From a measured figure to a check: its status, the reason, and what stands beside it."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from audits.engine.check import Check, Limit, Status
-from audits.engine.measure import Measurement, measure, scope
+from audits.engine.measure import Measurement, measure
 from audits.engine.metric import Metric
-from audits.store.reader import Run
+from audits.engine.request import Request, scope
+from audits.store.reader import Run, connect
 from audits.store.schema import tables
-
-if TYPE_CHECKING:
-    import duckdb
 
 _SEAL_ANOTHER = "seal a plan whose rule can act and whose checks can be answered; it names this one under supersedes"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -26,7 +25,6 @@ class Question:
         n_steps: rollout steps of each seed that the gate rests on, from step 0.
     """
 
-    connection: "duckdb.DuckDBPyConnection"
     run: Run
     metric: Metric
     parameters: Mapping[str, str]
@@ -37,23 +35,46 @@ class Question:
     limit: Limit
     measures: str
 
-    def measured(self, update: int | None) -> Measurement:
-        """Measure the metric on the planned seeds and steps of the arm, on one update."""
-        return measure(
-            self.connection,
-            self.metric,
-            self.parameters,
-            arm=self.arm,
-            update=update,
-            seeds=self.seeds,
-            n_steps=self.n_steps,
+    @cached_property
+    def missing(self) -> Check | None:
+        """The check that cannot be measured because a table or a column was never logged, None where it can."""
+        table = self.metric.table
+        if not self.run.has(table):
+            reason = f"table {table} was never logged in this run"
+        else:
+            absent = _absent_columns(self)
+            if not absent:
+                return None
+            reason = f"column {absent[0]} was never logged"
+        return replace(_asked(self), reason=reason, mend=_provided_by(table))
+
+    @property
+    def first_update_factor(self) -> float | None:
+        """How many times the first update's figure this one must be; None where they are not compared."""
+        text = self.metric.header.get("warn below first update times")
+        return float(text) if text is not None and self.update else None
+
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """The metric on the planned seeds and steps of the arm, and where it is compared, on the first update."""
+        if self.missing is not None:
+            return ()
+        updates = [self.update] if self.first_update_factor is None else [self.update, 0]
+        return tuple(
+            Request(self.metric, self.parameters, self.arm, update, self.seeds, self.n_steps, profile_only=number > 0)
+            for number, update in enumerate(updates)
         )
 
+    def answer(self, found: Sequence[Measurement]) -> Check:
+        """Judge what was measured. Evidence that is missing is `inconclusive`, a rule that could not fire `fail`."""
+        if self.missing is not None:
+            return self.missing
+        return _judge(self, found[0], found[1] if len(found) > 1 else None)
 
-def answer(question: Question) -> Check:
-    """Measure the metric and judge it. Evidence that is missing is `inconclusive`, a rule that cannot fire `fail`."""
-    metric, run = question.metric, question.run
-    check = Check(
+
+def _asked(question: Question) -> Check:
+    metric = question.metric
+    return Check(
         id=metric.id,
         status="inconclusive",
         value=None,
@@ -64,16 +85,12 @@ def answer(question: Question) -> Check:
         rows_examined=0,
         measures=question.measures,
     )
-    if not run.has(metric.table):
-        return replace(
-            check, reason=f"table {metric.table} was never logged in this run", mend=_provided_by(metric.table)
-        )
-    absent = _absent_columns(question)
-    if absent:
-        return replace(check, reason=f"column {absent[0]} was never logged", mend=_provided_by(metric.table))
-    found = question.measured(question.update)
+
+
+def _judge(question: Question, found: Measurement, first: Measurement | None) -> Check:
+    metric = question.metric
     check = replace(
-        check,
+        _asked(question),
         value=found.value,
         numerator=found.numerator,
         denominator=found.denominator,
@@ -82,7 +99,7 @@ def answer(question: Question) -> Check:
         steps=found.steps,
         sql=found.sql,
     )
-    if not found.rows or found.value is None:
+    if not found.rows or (found.value is None and not found.invalid):
         status, reason = _nothing_to_measure(question)
         mend = _SEAL_ANOTHER if status == "fail" else _provided_by(metric.table)
         return replace(check, status=status, reason=reason, mend=mend)
@@ -94,12 +111,15 @@ def answer(question: Question) -> Check:
             reason=f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure",
             mend="find them: SELECT * FROM loss_tokens WHERE NOT is_valid",
         )
-    check = replace(check, notes=tuple(_notes(question, found)))
-    idle = _steps_without_the_update(question, found)
-    if idle:
-        return replace(check, status="fail", reason=idle)
+    if isinstance(found.value, float) and not math.isfinite(found.value):
+        reason = "the logged numbers are finite, and what is computed of them overflows: no figure"
+        return replace(check, value=None, status="fail", reason=reason, mend=f"find them: {found.sql}")
+    check = replace(check, notes=tuple(_notes(question, found, first)))
     wanted = len(question.seeds) * question.n_steps
     if len(found.steps) < wanted:
+        idle = _steps_without_the_update(question, found)
+        if idle:
+            return replace(check, status="fail", reason=idle)
         reason = f"only {len(found.steps)} of {wanted} planned steps hold a row to measure"
         return replace(check, status="inconclusive", reason=reason, mend="finish the run, or run it again")
     if not _inside(question, found):
@@ -108,7 +128,7 @@ def answer(question: Question) -> Check:
     if alone and metric.over != "every_step":
         listed = ", ".join(f"seed {seed.seed} is at {seed.value:g}" for seed in alone)
         return replace(check, status="fail", reason=f"inside the limit only together with the other seeds: {listed}")
-    warnings = list(_warnings(question, found))
+    warnings = list(_warnings(question, found, first))
     return replace(check, status="warn" if warnings else "pass", reason="; ".join(warnings) or None)
 
 
@@ -131,15 +151,19 @@ def cannot_ask(metric: Metric, parameters: Mapping[str, str], limit: Limit, meas
 
 def _absent_columns(question: Question) -> list[str]:
     """Return the optional columns that the metric needs and of which the arm has no value."""
-    absent = []
-    for need in question.metric.needs:
-        table, name = need.split(".")
-        if next(column.required for column in tables()[table].columns if column.name == name):
-            continue
-        query = f'SELECT count("{name}") FROM {table} WHERE arm = ?'
-        (held,) = question.connection.execute(query, [question.arm]).fetchall()[0]
-        absent += [] if held else [need]
-    return absent
+    optional = [need for need in question.metric.needs if not _is_required(need)]
+    if not optional:
+        return []
+    with connect(question.run) as connection:
+        counts = ", ".join(f'count("{need.split(".")[1]}")' for need in optional)
+        query = f"SELECT {counts} FROM {question.metric.table} WHERE arm = ?"
+        held = connection.execute(query, [question.arm]).fetchall()[0]
+    return [need for need, count in zip(optional, held, strict=True) if not count]
+
+
+def _is_required(need: str) -> bool:
+    table, name = need.split(".")
+    return next(column.required for column in tables()[table].columns if column.name == name)
 
 
 def _provided_by(table: str) -> str:
@@ -154,11 +178,13 @@ def _inside(question: Question, found: Measurement) -> bool:
 
 def _nothing_to_measure(question: Question) -> tuple[Status, str]:
     arm, update = question.arm, question.update
-    (last,) = question.connection.execute(
-        f'SELECT max("update") FROM {question.metric.table} WHERE arm = ?', [arm]
-    ).fetchone() or (None,)
-    if last is None:
-        return "inconclusive", f"no row of arm {arm} was logged in table {question.metric.table}"
+    table = question.metric.table
+    updates = '"update"' if any(column.name == "update" for column in tables()[table].columns) else "NULL"
+    with connect(question.run) as connection:
+        query = f"SELECT count(*), max({updates}) FROM {table} WHERE {scope(arm, None, question.seeds)}"
+        rows, last = connection.execute(query).fetchall()[0]
+    if not rows or last is None or question.update is None or last >= question.update:
+        return "inconclusive", f"no row of arm {arm} with a planned seed and step was logged in table {table}"
     executed = f"{int(last) + 1} update{'' if last == 0 else 's'}"
     return "fail", (
         f"the rule cannot fire: the check is on the {_ordinal(update)} update of a batch, and arm {arm} executed "
@@ -173,7 +199,8 @@ def _steps_without_the_update(question: Question, found: Measurement) -> str | N
         return None
     where = scope(question.arm, None, question.seeds, question.n_steps)
     query = f"SELECT count(DISTINCT (seed, step)) FROM {question.metric.table} WHERE {where}"
-    (logged,) = question.connection.execute(query).fetchall()[0]
+    with connect(question.run) as connection:
+        (logged,) = connection.execute(query).fetchall()[0]
     idle = int(logged) - len(found.steps)
     if idle < 1:
         return None
@@ -188,10 +215,11 @@ def _ordinal(update: int | None) -> str:
 def _why_outside(question: Question, found: Measurement) -> str:
     metric, limit = question.metric, question.limit
     if found.numerator == 0 and metric.is_share:
-        if found.reach is None:
+        reach = measure(question.run, replace(question.requests[0], with_reach=True)).reach
+        if reach is None:
             return "the rule did not fire: no token's advantage pushed it further from the sampler"
         caption = metric.fill(metric.captions["reach"], question.parameters)
-        return f"the rule did not fire: the largest {caption} was {found.reach:.3g}"
+        return f"the rule did not fire: the largest {caption} was {reach:.3g}"
     if metric.over == "every_step":
         outside = [step for step in found.steps if not limit.admits(step.value)]
         first = outside[0].value
@@ -202,37 +230,31 @@ def _why_outside(question: Question, found: Measurement) -> str:
     return f"above the largest value the plan allows, {limit.max:g}"
 
 
-def _notes(question: Question, found: Measurement) -> Iterator[str]:
+def _notes(question: Question, found: Measurement, first: Measurement | None) -> Iterator[str]:
     if found.beside is not None:
         yield f"{question.metric.captions['beside']}: {found.beside:.5f}"
     if question.metric.is_share and found.steps:
         idle = sum(step.value == 0 for step in found.steps)
         yield f"{idle} of {len(found.steps)} steps at zero"
-    if _first_update_factor(question) is not None:
-        first = _at_first_update(question)
-        if first is not None:
-            yield f"at the first update (no drift yet: mismatch of sampler and trainer): {first:.3g}"
+    before_drift = _mean_of_steps(first)
+    if before_drift is not None:
+        yield (f"at the first update (no drift yet: only their mismatch), mean of the steps: {before_drift:.3g}")
 
 
-def _warnings(question: Question, found: Measurement) -> Iterator[str]:
+def _warnings(question: Question, found: Measurement, first: Measurement | None) -> Iterator[str]:
     if question.metric.is_share and found.steps:
         idle = sum(step.value == 0 for step in found.steps)
         if 2 * idle > len(found.steps):
             yield f"the mean rests on few steps: {idle} of {len(found.steps)} are at zero"
-    factor = _first_update_factor(question)
-    first = _at_first_update(question) if factor is not None else None
-    if factor is not None and first is not None and isinstance(found.value, float) and found.value < factor * first:
+    factor, before_drift, drifted = question.first_update_factor, _mean_of_steps(first), _mean_of_steps(found)
+    if factor is not None and before_drift and drifted is not None and drifted < factor * before_drift:
         yield (
-            f"only {found.value / first:.2f} times the first update's {first:.3g}, which is noise between sampler and "
-            f"trainer: below {factor:g} times, the limit may be passed by noise alone"
+            f"the mean of the steps is only {drifted / before_drift:.2f} times the first update's {before_drift:.3g}, "
+            f"which is noise between sampler and trainer: below {factor:g} times, noise alone may pass the limit"
         )
 
 
-def _first_update_factor(question: Question) -> float | None:
-    text = question.metric.header.get("warn below first update times")
-    return float(text) if text is not None and question.update else None
-
-
-def _at_first_update(question: Question) -> float | None:
-    first = question.measured(0)
-    return first.value if isinstance(first.value, float) else None
+def _mean_of_steps(found: Measurement | None) -> float | None:
+    """Return the mean over steps, the same on both updates whatever the metric does to pool its steps."""
+    values = [float(step.value) for step in found.steps if not isinstance(step.value, str)] if found else []
+    return math.fsum(values) / len(values) if values else None

@@ -1,4 +1,4 @@
-"""Measures one metric on one arm: the figure, what it rests on, and the query that gives it again."""
+"""Measures metrics: partials of each batch of files, merged, and finished by each metric's own expression."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audits.engine.check import SeedValue, StepValue
+from audits.engine.executors import LOCAL, Engine
 from audits.engine.metric import Metric
-from audits.store.reader import sql_text
+from audits.engine.passes import FusedPass, fuse, pass_text
+from audits.engine.quantiles import pooled_quantiles
+from audits.engine.request import Request
+from audits.store.reader import Run, check_files
+from audits.store.scan import scratch_connection
+from audits.store.schema import tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,14 +24,15 @@ class Measurement:
     """What a metric gave on one arm and one update.
 
     Attributes:
-        value: the figure aggregated as the metric's header says; None where no row was read.
+        value: the figure aggregated as the metric's header says; None where no row was read. It is not finite where
+            the logged numbers are not, or overflow a double.
         beside: the metric's second figure (the `beside` block), aggregated alike.
-        reach: the largest value that the rule compares with its threshold.
+        reach: the largest value that the rule compares with its threshold, where the request asks for it.
         numerator: counted rows over all steps, where the figure is a share.
         denominator: rows that the figure is a share or quantile of; steps, where it is one a step.
         rows: rows read.
         invalid: rows with a number that is NaN or infinite, or a probability above 1.
-        steps: the profile over steps.
+        steps: the profile over steps (and updates, where the request asks for them).
         seeds: the figure of each training seed alone.
         sql: a query for `audit sql` that gives `value` again.
     """
@@ -42,124 +49,153 @@ class Measurement:
     sql: str
 
 
-def measure(
-    connection: "duckdb.DuckDBPyConnection",
-    metric: Metric,
-    parameters: Mapping[str, str],
-    *,
-    arm: str,
-    update: int | None,
-    seeds: Sequence[int] | None = None,
-    n_steps: int | None = None,
-) -> Measurement:
-    """Measure a metric on one arm, all its seeds and steps together and each step alone.
+def measure(run: Run, request: Request, engine: Engine = LOCAL) -> Measurement:
+    """Measure one metric; see `measure_all`."""
+    return measure_all(run, [request], engine)[0]
+
+
+def measure_all(run: Run, requests: Sequence[Request], engine: Engine = LOCAL) -> list[Measurement]:
+    """Measure metrics, each on its arm: all its seeds and steps together, and each step alone.
+
+    Requests of the same scope share one scan. Memory is bounded whatever the number of rows: files are read in
+    batches, and what a batch leaves is a row of partials a step.
 
     Args:
-        connection: from `audits.store.reader.connect`.
-        metric: the metric.
-        parameters: text of the plan's loss parameters by name.
-        arm: the arm's condition.
-        update: 0-based minibatch update, None for all.
-        seeds: training seeds to measure, None for all that were logged.
-        n_steps: measure steps 0 to n_steps - 1, None for all.
+        run: the run.
+        requests: what to measure.
+        engine: where the scans run; the figures are the same on each.
+
+    Returns:
+        One measurement a request, in their order.
+
+    Raises:
+        AuditError: a file is damaged or not what its manifest line says, or a parameter of a metric is missing.
     """
-    where = scope(arm, update, seeds, n_steps)
-    inner = _inner_query(metric, parameters, where)
-    columns = _outer_columns(metric, parameters)
-    cursor = connection.execute(
-        f"SELECT arm, seed, step, {', '.join(f'{text} AS {name}' for name, text in columns.items())}\n"
-        f"FROM ({inner})\nGROUP BY GROUPING SETS ((arm, seed, step), (seed), ())\nORDER BY ALL NULLS FIRST"
-    )
-    names = ["arm", "seed", "step", *columns]
-    groups = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    total, *by_seed = [group for group in groups if group["step"] is None]
-    by_step = [group for group in groups if group["step"] is not None]
-    sql = _reproducing_query(metric, parameters, where)
+    for table in sorted({request.metric.table for request in requests}):
+        check_files(run, tables()[table])
+    passes = list(fuse(requests))
+    scans = [list(fused.scans(run, engine)) for fused in passes]
+    scanned = engine.run(scan for own in scans for scan in own)
+    found: dict[int, Measurement] = {}
+    with scratch_connection() as connection:
+        for fused, own in zip(passes, scans, strict=True):
+            if own:
+                _register(connection, [next(scanned) for _ in own])
+            for place, request in enumerate(fused.requests):
+                found[id(request)] = _finish(connection, run, fused, place, engine) if own else _nothing(request)
+    return [found[id(request)] for request in requests]
+
+
+def _register(connection: "duckdb.DuckDBPyConnection", partials: Sequence[Any]) -> None:
+    """Make the partials of all batches one table, in an order that does not depend on the batches."""
+    import pyarrow as pa
+
+    connection.register("batches", pa.concat_tables(partials, promote_options="permissive"))
+    connection.execute("CREATE OR REPLACE TABLE partials AS SELECT * FROM batches ORDER BY ALL")
+
+
+def _nothing(request: Request) -> Measurement:
+    return Measurement(None, None, None, None, 0, 0, 0, (), (), request.reproducing_query())
+
+
+def _finish(
+    connection: "duckdb.DuckDBPyConnection", run: Run, fused: FusedPass, place: int, engine: Engine
+) -> Measurement:
+    request = fused.requests[place]
+    metric = request.metric
+    groups = _groups(connection, fused, place)
+    (total,) = (group for group in groups if group["depth"] == 0)
     rows = int(total["n_rows"] or 0)
     if not rows:
-        return Measurement(None, None, None, None, 0, 0, 0, (), (), sql)
-    denominator = int(total["denominator"]) if "denominator" in total else len(by_step)
-    steps = tuple(
-        StepValue(
-            row["arm"], row["seed"], row["step"], row["value"], row.get("numerator"), int(row.get("denominator") or 1)
-        )
-        for row in by_step
-        if row["value"] is not None
-    )
+        return _nothing(request)
+    by_seed = [group for group in groups if group["depth"] == 1]
+    by_step = [group for group in groups if group["depth"] == 2]
+    if metric.quantile is not None and not (request.by_update or request.profile_only):
+        _pool(run, request, engine, total, by_seed, by_step)
     return Measurement(
         value=_aggregate(metric, total["value"], [row["value"] for row in by_step]),
         beside=_mean([row["beside"] for row in by_step]) if "beside" in total else None,
         reach=total.get("reach"),
         numerator=total.get("numerator"),
-        denominator=denominator,
+        denominator=int(total["denominator"]) if "denominator" in total else len(by_step),
         rows=rows,
         invalid=int(total["invalid"] or 0),
-        steps=steps,
+        steps=tuple(_step_value(request, row) for row in by_step if row["value"] is not None),
         seeds=tuple(
             SeedValue(row["seed"], value)
             for row in by_seed
             if (value := _aggregate(metric, row["value"], _values(by_step, row["seed"]))) is not None
         ),
-        sql=sql,
+        sql=request.reproducing_query(),
     )
 
 
-def scope(arm: str, update: int | None, seeds: Sequence[int] | None = None, n_steps: int | None = None) -> str:
-    """Return the WHERE condition for one arm, one update, some seeds and the first steps; None leaves one out."""
-    parts = [f"arm = {sql_text(arm)}"]
-    if seeds is not None:
-        parts.append(f"seed IN ({', '.join(f'{seed:d}' for seed in seeds)})")
-    if n_steps is not None:
-        parts.append(f"step < {n_steps:d}")
-    if update is not None:
-        parts.append(f"update = {update:d}")
-    return " AND ".join(parts)
+def _groups(connection: "duckdb.DuckDBPyConnection", fused: FusedPass, place: int) -> list[dict[str, Any]]:
+    """Return one row for all partials together, one a seed and one a step (and update), sorted."""
+    request = fused.requests[place]
+    columns = _columns(request, fused.quantiles[place])
+    sql = pass_text("finish").format(
+        by_update=', "update"' if request.by_update else "",
+        columns=", ".join(f"{text} AS {name}" for name, text in columns.items()),
+        held=", ".join(f"{column} AS {name}" for name, column in fused.places[place].items()),
+    )
+    cursor = connection.execute(sql)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _columns(request: Request, quantile: int | None) -> dict[str, str]:
+    metric, parameters = request.metric, request.parameters
+    totals = {"n_rows": "sum(n_rows)", "invalid": "sum(invalid)"}
+    if quantile is not None:
+        # A step's quantile is whole in its own batch; those of several steps do not merge.
+        return {"value": f"max(quantiles[{quantile + 1}])", "denominator": "sum(n_rows)"} | totals
+    columns = {"value": metric.fill(metric.blocks["finish"], parameters)}
+    names = {name for name, _ in metric.partials}
+    if metric.is_share:
+        columns["numerator"] = "sum(numerator)"
+    if "denominator" in names:
+        columns["denominator"] = "sum(denominator)"
+    if "beside" in metric.blocks:
+        columns["beside"] = metric.fill(metric.blocks["beside"], parameters)
+    if request.with_reach:
+        columns["reach"] = "max(reach)"
+    return columns | totals
+
+
+def _pool(
+    run: Run,
+    request: Request,
+    engine: Engine,
+    total: dict[str, Any],
+    by_seed: list[dict[str, Any]],
+    by_step: list[dict[str, Any]],
+) -> None:
+    """Put the pooled quantiles of all rows and of each seed in the place of the largest of the steps'."""
+    if total["invalid"] or any(not math.isfinite(row["value"]) for row in by_step):
+        for row in (total, *by_seed):
+            row["value"] = math.nan
+        return
+    pooled = pooled_quantiles(run, request, engine, [(row["seed"], row["n_rows"], row["value"]) for row in by_step])
+    total["value"] = pooled[None]
+    for row in by_seed:
+        row["value"] = pooled[row["seed"]]
+
+
+def _step_value(request: Request, row: Mapping[str, Any]) -> StepValue:
+    return StepValue(
+        request.arm,
+        row["seed"],
+        row["step"],
+        row["value"],
+        row.get("numerator"),
+        int(row.get("denominator") or 1),
+        row.get("update", request.update),
+    )
 
 
 def _values(by_step: list[dict[str, Any]], seed: int) -> list[Any]:
     return [row["value"] for row in by_step if row["seed"] == seed]
-
-
-def _inner_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:
-    invalid = "NOT is_valid" if metric.source == "loss_tokens" else "false"
-    if "values" in metric.blocks:
-        value = metric.fill(metric.blocks["values"], parameters)
-        return (
-            f"SELECT arm, seed, step, {value} AS value, 1 AS n_rows, ({invalid})::INTEGER AS invalid "
-            f"FROM {metric.source} WHERE {where}"
-        )
-    reach = f",\n{metric.fill(metric.blocks['reach'], parameters)} AS reach" if "reach" in metric.blocks else ""
-    return (
-        f"SELECT arm, seed, step, {metric.fill(metric.blocks['partials'], parameters)}{reach},\n"
-        f"count(*) AS n_rows, count(*) FILTER (WHERE {invalid}) AS invalid\n"
-        f"FROM {metric.source} WHERE {where} GROUP BY arm, seed, step"
-    )
-
-
-def _outer_columns(metric: Metric, parameters: Mapping[str, str]) -> dict[str, str]:
-    columns = {"value": metric.fill(metric.blocks["finish"], parameters)}
-    if metric.is_share:
-        columns |= {"numerator": "sum(numerator)", "denominator": "sum(denominator)"}
-    if "values" in metric.blocks:
-        columns["denominator"] = "count(*)"
-    if "beside" in metric.blocks:
-        columns["beside"] = metric.fill(metric.blocks["beside"], parameters)
-    if "reach" in metric.blocks:
-        columns["reach"] = "max(reach)"
-    return columns | {"n_rows": "sum(n_rows)", "invalid": "sum(invalid)"}
-
-
-def _reproducing_query(metric: Metric, parameters: Mapping[str, str], where: str) -> str:
-    finish = metric.fill(metric.blocks["finish"], parameters)
-    if "values" in metric.blocks:
-        value = metric.fill(metric.blocks["values"], parameters)
-        return f"SELECT {finish} AS value FROM (SELECT {value} AS value FROM {metric.source} WHERE {where})"
-    partials = " ".join(metric.fill(metric.blocks["partials"], parameters).split())
-    steps = (
-        f"SELECT seed, step, {finish} AS value FROM (SELECT seed, step, {partials} FROM {metric.source} "
-        f"WHERE {where} GROUP BY seed, step) GROUP BY seed, step"
-    )
-    return f"SELECT avg(value) AS value FROM ({steps})" if metric.over == "mean_of_steps" else f"{steps} ORDER BY ALL"
 
 
 def _aggregate(metric: Metric, pooled: Any, by_step: list[Any]) -> float | str | None:

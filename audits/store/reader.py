@@ -1,6 +1,5 @@
 """Opens a run: what it is, which files are whole, and DuckDB connections over them."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from analysis.errors import AuditError
 from audits.store.layout import checkpoint_of, partition_of, step_of
 from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
-from audits.store.schema import SQL_FOLDER, Table, tables
+from audits.store.scan import create_table_view, create_views, engine_errors, scratch_connection
+from audits.store.schema import Table, tables
 from audits.store.seal import SealedPlan, read_sealed_plan
 
 if TYPE_CHECKING:
@@ -209,75 +209,9 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     Raises:
         AuditError: a listed file is not what its manifest line says (see `check_files`).
     """
-    import duckdb
-
-    spill = tempfile.TemporaryDirectory(prefix="runaudit-")
-    connection = duckdb.connect(
-        ":memory:", config={"autoinstall_known_extensions": False, "temp_directory": spill.name}
-    )
-    # Our own SQL at fault is a bug and keeps its traceback; whatever else the engine raises, the data are at fault.
-    ours = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
-    try:
-        connection.execute("SET TimeZone = 'UTC'")
+    with scratch_connection() as connection, engine_errors(run.path):
         for table in tables().values():
-            _create_view(connection, run, table)
-        for name, text in view_texts():
-            connection.execute(f"CREATE VIEW {name} AS {text}")
+            check_files(run, table)
+            create_table_view(connection, run.path, table, run.records(table.name))
+        create_views(connection)
         yield connection
-    except duckdb.Error as error:
-        if isinstance(error, ours):
-            raise
-        raise AuditError(
-            f"{run.path}: a data file cannot be read: {str(error).splitlines()[0]}. "
-            f"`audit verify {run.path}` names the damaged file"
-        ) from error
-    finally:
-        connection.close()
-        spill.cleanup()
-
-
-def view_texts() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each view in `sql/views/`, sorted by name."""
-    for path in sorted((SQL_FOLDER / "views").glob("*.sql")):
-        yield path.stem, path.read_text(encoding="utf-8").rstrip().rstrip(";")
-
-
-def _create_view(connection: "duckdb.DuckDBPyConnection", run: Run, table: Table) -> None:
-    schema = check_files(run, table)
-    keys = {"arm": "VARCHAR", "seed": "BIGINT"} if table.partitioned else {}
-    if schema is None:
-        columns = [f"{name} {sql_type}" for name, sql_type in keys.items()]
-        columns += [f'"{column.name}" {column.sql_type}' for column in table.columns]
-        connection.execute(f'CREATE TABLE "{table.name}" ({", ".join(columns)})')
-        return
-    if table.partitioned:
-        parts = [
-            f"SELECT *, {sql_text(arm)} AS arm, {seed}::BIGINT AS seed FROM {_scan(run, records)}"
-            for (arm, seed), records in run.partitions(table.name).items()
-        ]
-    else:
-        parts = [f"SELECT * FROM {_scan(run, run.records(table.name))}"]
-    absent = "".join(
-        f', CAST(NULL AS {column.sql_type}) AS "{column.name}"'
-        for column in table.columns
-        if schema.get_field_index(column.name) < 0
-    )
-    union = "\nUNION ALL BY NAME\n".join(parts)
-    connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *{absent} FROM ({union})')
-
-
-def sql_text(text: str) -> str:
-    """Return the SQL literal of a text."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _scan(run: Run, records: tuple[FileRecord, ...]) -> str:
-    paths = ", ".join(_sql_path(run.path / record.path) for record in records)
-    return f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
-
-
-def _sql_path(path: Path) -> str:
-    # A run directory may be called `run[1]`; DuckDB would read the bracket as a pattern. Absolute, because it would
-    # read a first folder with a colon as the name of a service.
-    literal = "".join(f"[{character}]" if character in "*?[" else character for character in path.absolute().as_posix())
-    return sql_text(literal)

@@ -5,7 +5,7 @@ import math
 import made_run
 import pytest
 
-from audits.engine.curve import validation_curve
+from audits.engine.curve import checkpoint_scores, validation_curve
 from audits.store.manifest import Manifest
 from audits.store.reader import open_run
 from audits.store.writer import RunWriter
@@ -31,17 +31,21 @@ def run(tmp_path):
 
 
 def test_points_are_the_step_checkpoints_and_no_others(run):
-    points = validation_curve(
-        run(
-            {
-                ("base", "base"): made_run.right(1),
-                ("base", "step000000"): made_run.right(5),
-                ("dppo", "step000010"): made_run.right(10),
-                ("dppo", "step000002"): made_run.right(8),
-                ("dppo", "final"): made_run.right(20),
-            }
-        )
+    evaluated = run(
+        {
+            ("base", "base"): made_run.right(1),
+            ("base", "step000000"): made_run.right(5),
+            ("dppo", "step000010"): made_run.right(10),
+            ("dppo", "step000002"): made_run.right(8),
+            ("dppo", "final"): made_run.right(20),
+        }
     )
+    points = validation_curve(evaluated)
+    scores = {(score.arm, score.checkpoint): score for score in checkpoint_scores(evaluated)}
+    assert len(scores) == 5
+    assert scores["dppo", "final"].score == 1.0
+    with pytest.raises(ValueError, match="'final' has no step"):
+        assert scores["dppo", "final"].step
     assert [(p.arm, p.step, p.items, p.score) for p in points] == [
         ("base", 0, 20, 0.25),
         ("dppo", 2, 20, 0.4),

@@ -10,7 +10,8 @@ from audits.engine.drift import drift_by_step
 from audits.engine.gate import loss_parameters
 from audits.engine.measure import measure
 from audits.engine.metric import load_metric
-from audits.store.reader import connect, open_run
+from audits.engine.request import Request
+from audits.store.reader import open_run
 from audits.store.sandbox import query
 from audits.store.seal import seal_text
 
@@ -90,8 +91,8 @@ def test_a_share_its_profile_and_its_query_agree_with_plain_python(tmp_path, num
     log, plan = random_log(number), two_seed_plan(kind)
     run = open_run(write(tmp_path / "run", log, plan))
     expected = shares(log, rule, kind)
-    with connect(run) as connection:
-        found = measure(connection, load_metric(metric_id), loss_parameters(run.sealed.plan), arm="dppo", update=1)
+    asked = Request(load_metric(metric_id), loss_parameters(run.sealed.plan), "dppo", 1, with_reach=True)
+    found = measure(run, asked)
     by_step = {(step.seed, step.step): (step.numerator, step.denominator) for step in found.steps}
     assert by_step == expected
     assert found.value == pytest.approx(np.mean([hits / n for hits, n in expected.values()]), abs=1e-12)
@@ -119,8 +120,7 @@ def test_the_pooled_quantile_agrees_with_numpy(tmp_path, number, update):
     log = random_log(number)
     run = open_run(write(tmp_path / "run", log))
     pooled = [abs(math.exp(mu) - math.exp(pi)) for _, _, found, mu, pi, _ in log if found == update]
-    with connect(run) as connection:
-        found = measure(connection, load_metric("policy_drift_abs_p_q90"), {}, arm="dppo", update=update)
+    found = measure(run, Request(load_metric("policy_drift_abs_p_q90"), {}, "dppo", update))
     assert found.value == pytest.approx(np.quantile(pooled, 0.9), abs=1e-12)
     assert found.denominator == found.rows == len(pooled)
     with query(run, found.sql) as relation:
@@ -130,8 +130,7 @@ def test_the_pooled_quantile_agrees_with_numpy(tmp_path, number, update):
 def test_updates_per_batch_are_counted_in_each_batch(tmp_path):
     n_updates = (1, 3, 2)
     run = open_run(write(tmp_path / "run", random_log(0, n_updates), n_updates=n_updates))
-    with connect(run) as connection:
-        found = measure(connection, load_metric("executed_updates_per_batch"), {}, arm="dppo", update=None)
+    found = measure(run, Request(load_metric("executed_updates_per_batch"), {}, "dppo", None))
     assert {(step.seed, step.step): step.value for step in found.steps} == {
         (seed, step): n for seed in (0, 1) for step, n in enumerate(n_updates)
     }
@@ -143,8 +142,7 @@ def test_one_optimiser_step_logged_twice_counts_once(tmp_path):
         return columns | {"optim_step": [columns["optim_step"][0]] * 2}
 
     run = open_run(write_run(tmp_path / "run", updates_of=repeated))
-    with connect(run) as connection:
-        found = measure(connection, load_metric("executed_updates_per_batch"), {}, arm="dppo", update=None)
+    found = measure(run, Request(load_metric("executed_updates_per_batch"), {}, "dppo", None))
     assert [step.value for step in found.steps] == [1, 1]
 
 
@@ -153,8 +151,7 @@ def test_two_base_models_in_one_batch_are_both_named(tmp_path):
         return updates(step) | {"base_model": ["b", "a"]}
 
     run = open_run(write_run(tmp_path / "run", updates_of=mixed))
-    with connect(run) as connection:
-        found = measure(connection, load_metric("executed_base_model"), {}, arm="dppo", update=None)
+    found = measure(run, Request(load_metric("executed_base_model"), {}, "dppo", None))
     assert found.value == "a and b"
 
 
@@ -212,8 +209,7 @@ def measured(tmp_path, metric_id, rows=None, *, delta=0.15, kind="binary_tv", ep
     )
     run = open_run(path)
     metric = load_metric(metric_id)
-    with connect(run) as connection:
-        return measure(connection, metric, loss_parameters(run.sealed.plan), arm="dppo", update=1)
+    return measure(run, Request(metric, loss_parameters(run.sealed.plan), "dppo", 1, with_reach=True))
 
 
 def test_one_row_is_a_share_of_one(tmp_path):

@@ -1,8 +1,11 @@
--- name: 90th percentile of |p_current - p_sampler|
+-- name: NN quantile of |p_current - p_sampler|
 -- unit: probability
--- definition: abs_p_difference_q90@sampler/loss_tokens
+-- definition: abs_p_difference_qNN@sampler/loss_tokens
 -- denominator: loss tokens of the update, zero advantage included, pooled over the steps
+-- scale: probability, not log-probability
 -- anchor: sampler_logprob, the behaviour policy at sampling
+-- sign: none, both directions
+-- zero advantage: counted
 -- from: loss_tokens
 -- needs: tokens.sampler_logprob, tokens.current_logprob
 -- arm: treatment
@@ -13,4 +16,4 @@
 -- values:
 binary_tv
 -- finish:
-quantile_cont(value, 0.9)
+quantile_cont(value, {q})

@@ -1,0 +1,46 @@
+"""Splits a run's files into batches that fit in memory whatever the number of rows."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from audits.store.layout import partition_of, step_of
+from audits.store.manifest import FileRecord
+from audits.store.scan import Batch
+
+ROWS_A_BATCH = 3_000_000
+"""A quantile of a step keeps its values until the step is whole: about 10 bytes a row."""
+
+
+def batches(run: Path, table: str, records: Iterable[FileRecord], rows: int = ROWS_A_BATCH) -> Iterator[Batch]:
+    """Yield batches of one arm and seed each, in the order of the paths.
+
+    A step of an arm and seed is never split: its file stands in one batch, and files that do not say which step they
+    hold stand in one batch together.
+
+    Args:
+        run: the run's directory.
+        table: the files' table.
+        records: the files, of any arms and seeds.
+        rows: a batch is closed before it would hold more, unless one file alone does.
+    """
+    partitions: dict[tuple[str, int] | None, list[FileRecord]] = {}
+    for record in sorted(records, key=lambda record: record.path):
+        partitions.setdefault(partition_of(record.path), []).append(record)
+    for files in partitions.values():
+        yield from _split(run, table, files, rows)
+
+
+def _split(run: Path, table: str, files: list[FileRecord], rows: int) -> Iterator[Batch]:
+    unnumbered = tuple(record for record in files if step_of(record.path) is None)
+    if unnumbered:
+        # One of them may hold a step that a numbered file holds too.
+        yield Batch(run, table, tuple(files))
+        return
+    held: list[FileRecord] = []
+    for record in files:
+        if held and sum(other.rows for other in held) + record.rows > rows:
+            yield Batch(run, table, tuple(held))
+            held = []
+        held.append(record)
+    if held:
+        yield Batch(run, table, tuple(held))

@@ -1,0 +1,68 @@
+"""Where scans run: one module an engine, its id is its file's name; `run_scans` is the whole interface."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from analysis.errors import AuditError
+from analysis.nearest import hint
+from audits.store.scan import Batch
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One query over one batch of files."""
+
+    batch: Batch
+    sql: str
+
+
+class Executor(Protocol):
+    """What a module of this folder defines."""
+
+    def run_scans(self, scans: Iterable[Scan], address: str | None) -> Iterator[Any]:
+        """Yield the rows of each scan as an Arrow table, in the order of the scans."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An executor and how it is to be reached.
+
+    Attributes:
+        id: a module of this folder.
+        address: of a cluster, None for this machine.
+        rows_a_batch: the most rows that one scan reads at once; None for the default.
+    """
+
+    id: str = "local"
+    address: str | None = None
+    rows_a_batch: int | None = None
+
+    def run(self, scans: Iterable[Scan]) -> Iterator[Any]:
+        """Yield the rows of each scan as an Arrow table, in the order of the scans.
+
+        Raises:
+            AuditError: there is no such engine, it is not installed or not reachable, or a file cannot be read.
+        """
+        return load_executor(self.id).run_scans(scans, self.address)
+
+
+LOCAL = Engine()
+
+
+def executor_ids() -> tuple[str, ...]:
+    """Return the ids of all engines, sorted."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+def load_executor(executor_id: str) -> Executor:
+    """Return the engine's module.
+
+    Raises:
+        AuditError: there is no such engine.
+    """
+    if executor_id not in executor_ids():
+        raise AuditError(f'there is no engine "{executor_id}"{hint(executor_id, executor_ids())}')
+    return cast(Executor, importlib.import_module(f"{__name__}.{executor_id}"))

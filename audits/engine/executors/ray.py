@@ -1,0 +1,79 @@
+"""Scans as Ray tasks: the same SQL on the same batches of files, run by DuckDB in the workers of a cluster.
+
+Every worker must see the run under the same path: one machine, a shared file system, or an object store.
+"""
+
+import importlib.util
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from analysis.errors import AuditError
+from audits.engine.executors import Scan
+
+TASKS_AHEAD = 4
+"""Tasks in flight for each core of the cluster: enough to keep it busy, few enough to bound the results held."""
+
+
+def run_scans(scans: Iterable[Scan], address: str | None) -> Iterator[Any]:
+    """Yield the rows of each scan as an Arrow table, in the order of the scans.
+
+    Args:
+        scans: the work.
+        address: of the cluster; None starts one on this machine, or takes the one in RAY_ADDRESS.
+
+    Raises:
+        AuditError: Ray is not installed, the cluster is not reachable, or a file cannot be read.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise AuditError("--engine ray needs Ray: pip install 'runaudit[ray]'")
+    import ray
+
+    started = not ray.is_initialized()
+    if started:
+        _connect(address)
+    try:
+        task = ray.remote(num_cpus=1)(_scan)
+        waiting: deque[Any] = deque()
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        ahead = TASKS_AHEAD * max(1, int(resources.get("CPU", 1)))
+        for scan in scans:
+            waiting.append(task.remote(scan))
+            if len(waiting) >= ahead:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _connect(address: str | None) -> None:
+    import logging
+
+    import ray
+
+    try:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise AuditError(f"--engine ray: no cluster at {address or 'this machine'} ({error})") from error
+
+
+def _scan(scan: Scan) -> Any:
+    from audits.store.scan import scanner
+
+    with scanner(threads=1) as here:
+        return here.scan(scan.batch, scan.sql)
+
+
+def _result(reference: Any) -> Any:
+    import ray
+
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, AuditError):
+            raise AuditError(error.cause.message) from error
+        raise
+    except ray.exceptions.RayError as error:
+        raise AuditError(f"--engine ray: a task was lost ({type(error).__name__}): {error!s:.300}") from error

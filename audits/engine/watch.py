@@ -1,0 +1,130 @@
+"""Watched metrics: figures without a limit of the plan, of which an unexpected movement over steps is a warning."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from analysis.onset import REFERENCE_POINTS, SUSTAINED_POINTS, Onset, find_onset
+from audits.engine.check import Check, StepValue
+from audits.engine.measure import Measurement
+from audits.engine.metric import Metric, Watch, load_metric, metric_ids
+from audits.engine.request import Request
+from audits.store.reader import Run
+from audits.store.schema import tables
+
+
+def watched_metrics(*, in_gate: bool = False) -> tuple[Metric, ...]:
+    """Return the metrics whose header has a `watch` line, sorted by id; those of the gate only where asked."""
+    loaded = (load_metric(metric_id) for metric_id in metric_ids() if not metric_id.endswith("_qNN"))
+    return tuple(metric for metric in loaded if metric.watch is not None and (metric.watch.in_gate or not in_gate))
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """One watched metric of one arm: is there an onset of an unexpected movement in any seed?
+
+    A movement is `warn`: no limit was registered. Too few steps to see one is `not_applicable`; rows that are no
+    numbers are `fail`.
+
+    Attributes:
+        seeds: training seeds, None for all that were logged.
+        n_steps: steps 0 to n_steps - 1, None for all.
+    """
+
+    metric: Metric
+    watch: Watch
+    arm: str
+    parameters: Mapping[str, str]
+    seeds: tuple[int, ...] | None = None
+    n_steps: int | None = None
+
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """The metric on its own update, every seed and step."""
+        metric = self.metric
+        return (Request(metric, self.parameters, self.arm, metric.default_update, self.seeds, self.n_steps),)
+
+    def answer(self, found: Sequence[Measurement]) -> Check:
+        """Return the check with the onset of each seed that moved."""
+        return _check(self, found[0])
+
+
+def watch_asks(
+    run: Run,
+    metrics: Sequence[Metric],
+    seeds: Mapping[str, tuple[int, ...] | None],
+    parameters: Mapping[str, str],
+    n_steps: int | None = None,
+) -> list[Watched]:
+    """Return what to ask of each arm for each watched metric whose table was logged and whose parameters are known.
+
+    Args:
+        run: the run.
+        metrics: each with a `watch` line in its header; others are passed over.
+        seeds: training seeds by arm, None for all that were logged.
+        parameters: text of the loss parameters by name.
+        n_steps: steps 0 to n_steps - 1, None for all.
+    """
+    return [
+        Watched(metric, metric.watch, arm, parameters, own, n_steps)
+        for metric in metrics
+        for arm, own in seeds.items()
+        if metric.watch is not None and run.has(metric.table) and metric.parameters <= set(parameters)
+    ]
+
+
+def _check(asked: Watched, found: Measurement) -> Check:
+    metric, watch, arm = asked.metric, asked.watch, asked.arm
+    check = Check(
+        id=metric.id,
+        status="inconclusive",
+        value=found.value,
+        limit=None,
+        unit=metric.header["unit"],
+        definition=metric.fill(metric.header["definition"], asked.parameters),
+        arm=arm,
+        rows_examined=found.rows,
+        numerator=found.numerator,
+        denominator=found.denominator,
+        over=metric.over,
+        steps=found.steps,
+        sql=found.sql,
+        measures=f"{metric.header['name']}: watched, a warning where it {watch.direction} by {watch.by:g} or more",
+    )
+    if not found.rows:
+        written_by = tables()[metric.table].written_by
+        return replace(check, value=None, reason=f"no row of arm {arm} in table {metric.table}; {written_by} writes it")
+    if found.invalid:
+        reason = f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure"
+        return replace(check, value=None, status="fail", reason=reason)
+    series = _by_seed(found.steps)
+    moved = [
+        _sentence(steps, onset)
+        for steps in series
+        if (onset := find_onset([float(step.value) for step in steps], by=watch.by, direction=watch.direction))
+    ]
+    if moved:
+        return replace(check, status="warn", reason="; ".join(moved), mend=metric.header.get("if it moves"))
+    needed, most = REFERENCE_POINTS + SUSTAINED_POINTS, max((len(steps) for steps in series), default=0)
+    if most < needed:
+        reason = f"a movement needs {needed} steps of a seed to be seen, {most} were logged"
+        return replace(check, status="not_applicable", reason=reason)
+    return replace(check, status="pass")
+
+
+def _by_seed(steps: Sequence[StepValue]) -> list[list[StepValue]]:
+    """Return each seed's steps with a finite figure, in their order."""
+    finite = [step for step in steps if not isinstance(step.value, str) and math.isfinite(step.value)]
+    seeds = sorted({step.seed for step in finite})
+    return [sorted((step for step in finite if step.seed == seed), key=lambda step: step.step) for seed in seeds]
+
+
+def _sentence(steps: Sequence[StepValue], onset: Onset) -> str:
+    step = steps[onset.index]
+    earlier = f"the median of its first {REFERENCE_POINTS} steps was {onset.center:.3g}"
+    reach = f"[{onset.lower:.3g}, {onset.upper:.3g}]"
+    return (
+        f"seed {step.seed}: {'rose' if onset.rises else 'fell'} out of its earlier range from step {step.step} on: "
+        f"{earlier}, range {reach}; {onset.first:.3g} at the onset, {onset.last:.3g} at the end"
+    )

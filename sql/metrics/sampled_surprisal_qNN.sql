@@ -1,0 +1,17 @@
+-- name: NN quantile of the sampled tokens' surprisal
+-- unit: nats
+-- definition: sampled_surprisal_qNN@sampler/loss_tokens
+-- denominator: loss tokens of the update, zero advantage included, pooled over the steps
+-- scale: minus log-probability of the sampled token, not the entropy of the vocabulary
+-- anchor: sampler_logprob, the behaviour policy at sampling
+-- sign: none
+-- zero advantage: counted
+-- from: loss_tokens
+-- needs: tokens.sampler_logprob
+-- arm: all
+-- over: pooled
+-- source: exact order statistics with linear interpolation (quantile_cont), Hyndman and Fan 1996, type 7
+-- values:
+-sampler_logprob
+-- finish:
+quantile_cont(value, {q})
