@@ -66,8 +66,8 @@ def forecast_total(times: ArrayLike, repeats: int, level: float = 0.95) -> Forec
     center = float(logs.mean()) + 0.5 * variance
     spread = math.sqrt(variance / n + variance**2 / (2.0 * (n - 1)) + variance / repeats)
     reach = float(stats.t.ppf(0.5 + 0.5 * level, n - 1)) * spread
-    ends = (_exp(at) for at in (center, center - reach, center + reach))
-    return Forecast(*(repeats * end for end in ends), n=n)
+    middle, low, high = (repeats * _exp(at) for at in (center, center - reach, center + reach))
+    return Forecast(middle, low, high, n)
 
 
 def _exp(power: float) -> float:

@@ -164,8 +164,13 @@ def _effects(preparation: Preparation, loss_id: str, arm: Arm, batch: Batch, noi
         bounds = {"clip_low_threshold": 1.0 - eps, "clip_high_threshold": 1.0 + eps}
         thresholds = f"{bounds['clip_low_threshold']:g} and {bounds['clip_high_threshold']:g}"
         others.append(("service_ppo", f"the service's ppo, thresholds {thresholds}: executed", plain, "ppo", bounds))
-    traced, ran = _traced(preparation, loss)
-    others.append(("traced", f"the same loss, traced by the SDK, run by the {ran}: executed", laid_out, traced, None))
+    try:
+        traced, ran = _traced(preparation, loss)
+    except AuditError as error:
+        yield open_question(f"{loss_id}/{loss.form}/{batch.name}/traced", "loss", error.message)
+    else:
+        source = f"the same loss, traced by the SDK, run by the {ran}: executed"
+        others.append(("traced", source, laid_out, traced, None))
     wanted, loss_noise = tolerances(preparation.settings, loss), noise * _sensitivity(batch)
     for name, source, data, other, config in others:
         path = f"{loss_id}/{loss.form}/{batch.name}/{name}"
@@ -214,8 +219,11 @@ def _rate(preparation: Preparation, arm: Arm, data: Sequence[Any], custom: Any, 
 def _traced(preparation: Preparation, loss: Loss) -> tuple[Any, str]:
     """Return the loss as the SDK traces it, and who runs the trace: the service where it can, else the SDK."""
     backend, doing = preparation.backend, "preflight: tracing the custom loss"
-    pending = backend.submit(doing, lambda: backend.client.create_custom_loss(token_loss(loss), INPUT_RANKS))
-    handle = backend.wait(doing, pending)
+    if loss not in preparation.traced:
+        # The SDK takes each traced loss once a session.
+        pending = backend.submit(doing, lambda: backend.client.create_custom_loss(token_loss(loss), INPUT_RANKS))
+        preparation.traced[loss] = backend.wait(doing, pending)
+    handle = preparation.traced[loss]
     return handle, "SDK" if handle.loss_id is None else "service"
 
 

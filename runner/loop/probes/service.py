@@ -1,7 +1,7 @@
 """What a preflight asks of the service: a small batch, its log-probabilities, one update of known size."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ class Preparation:
         progress: shows how far the preflight is.
         build_loss: makes the custom loss that trains.
         lay_out: makes the datum that trains, from a sample and its advantage.
+        traced: losses that this session has traced.
     """
 
     sealed: SealedPlan
@@ -56,6 +57,7 @@ class Preparation:
     progress: Progress
     build_loss: Callable[[Loss], CustomLoss] = build_loss
     lay_out: Callable[[Sample, float], "tinker.Datum"] = rollout_datum
+    traced: dict[Loss, "tinker.LossHandle"] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Show a remark to whoever waits."""

@@ -6,6 +6,7 @@ import pytest
 from broken_losses import BROKEN, BROKEN_CLIP, builder
 
 from analysis.errors import AuditError
+from runner.loop.backend import open_backend
 from runner.loop.preflight import correctness
 from runner.loop.probes.service import Preparation
 from runner.loop.training import rollout_datum
@@ -15,7 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 
 @pytest.fixture
 def preparation(make_plan, backend, progress, tmp_path):
-    return Preparation(make_plan(), tmp_path, backend, {}, progress)
+    """A preparation in a session of its own: the SDK takes each traced loss once a session."""
+    with open_backend(backend.url, tmp_path) as session:
+        yield Preparation(make_plan(), tmp_path, session, {}, progress)
 
 
 def test_the_losses_that_train_agree_with_references_service_and_trace(preparation):
