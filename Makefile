@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow bench lint format clean
+.PHONY: demo test test-slow bench parity lint format clean
 
 demo: $(STAMP)
 	$(BIN)/audit demo --out runs
@@ -17,6 +17,10 @@ test-slow: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/decisions.py
+
+# Executes the official loss from a checkout of sail-sg/Stable-RL at the pinned commit, which nothing else needs.
+parity: $(STAMP)
+	PYTHONPATH=. $(BIN)/python tests/parity/stable_rl.py "$(STABLE_RL)"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
