@@ -171,6 +171,7 @@ class _Training:
             surprisal=batch.mean_surprisal,
             mean_tokens=batch.n_tokens / len(batch.samples),
             truncated_share=batch.truncated_share,
+            seconds=log.seconds,
             tokens_per_second=batch.n_tokens / max(log.seconds, 1e-9),
             seconds_left=mean_seconds * (self._experiment.steps - batch.step - 1),
             budget_used=self._conduct.budget.share_used,

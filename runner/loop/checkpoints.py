@@ -55,10 +55,18 @@ def evaluate_checkpoint(
     columns = records.eval_columns(name, outcomes)
     phases = records.phase_columns(log.phases) if step_log is None else None
     conduct.writer.write_evals(arm, seed, name, columns, phases)
-    conduct.pace.note("evaluation", log.phases[-1].seconds)
+    seconds = log.phases[-1].seconds
+    conduct.pace.note("evaluation", seconds)
     accuracy, split = evaluation.accuracy(outcomes), items[0].problem.split
     conduct.journal.write(
-        "evaluation", arm=arm, seed=seed, checkpoint=name, split=split, accuracy=accuracy, items=len(outcomes)
+        "evaluation",
+        arm=arm,
+        seed=seed,
+        checkpoint=name,
+        split=split,
+        accuracy=accuracy,
+        items=len(outcomes),
+        seconds=seconds,
     )
     conduct.note(f"{arm} seed {seed}, {name}: accuracy {accuracy:.3f} on {len(outcomes)} {split} items")
 

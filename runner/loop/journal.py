@@ -6,10 +6,13 @@ that the run has been at work, earlier attempts included). `docs/trackers.md` li
 
 import json
 import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from audits.store.durable import append_lines
+from runner.loop.budget import Pace
 from runner.loop.progress import Elapsed
 from runner.loop.provenance import utc_now
 
@@ -31,16 +34,28 @@ class Journal:
             append_lines(self._path, [json.dumps(line, sort_keys=True)])
 
 
-def seconds_at_work(run: Path) -> float:
-    """Return how long a run had been at work when it wrote its last line; 0 where it wrote none."""
+def read_events(run: Path) -> list[dict[str, Any]]:
+    """Return the events of a run, oldest first; a line that was not finished when its process died is passed over."""
     try:
-        lines = (run / PROGRESS_NAME).read_text(encoding="utf-8").splitlines()
+        lines = (run / PROGRESS_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
-        return 0.0
-    for line in reversed(lines):
-        try:
-            return float(json.loads(line)["elapsed"])
-        except (ValueError, KeyError, TypeError):
-            # A torn last line: the process died while it wrote.
-            continue
-    return 0.0
+        return []
+    events = []
+    for line in lines:
+        with suppress(ValueError):
+            events.append(json.loads(line))
+    return events
+
+
+def seconds_at_work(events: Sequence[Mapping[str, Any]]) -> float:
+    """Return how long a run had been at work at its last event; 0 where there was none."""
+    return max((float(event["elapsed"]) for event in events), default=0.0)
+
+
+def pace_of(events: Sequence[Mapping[str, Any]]) -> Pace:
+    """Return how long the steps and evaluations of earlier attempts took."""
+    pace = Pace()
+    for event in events:
+        if "seconds" in event:
+            pace.note(event["event"], float(event["seconds"]))
+    return pace

@@ -20,7 +20,7 @@ from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.budget import BudgetClock
 from runner.loop.experiment import BudgetReached, run_experiment
-from runner.loop.journal import PROGRESS_NAME, Journal, seconds_at_work
+from runner.loop.journal import PROGRESS_NAME, Journal, pace_of, read_events, seconds_at_work
 from runner.loop.names import unresolved_names
 from runner.loop.options import RunOptions
 from runner.loop.pilots import find_pilot, require_passed_pilot
@@ -178,11 +178,12 @@ def _execute(launch: Launch, opening: AbstractContextManager[Backend], progress:
 
 
 def _conduct(launch: Launch, writer: RunWriter, progress: Progress, options: RunOptions) -> Conduct:
-    elapsed = Elapsed(max(seconds_at_work(launch.out), writer.manifest.wall_seconds or 0.0))
+    events = read_events(launch.out)
+    elapsed = Elapsed(seconds_at_work(events))
     pilot = None if launch.pilot is None else read_manifest(launch.out / launch.pilot.path)
     spent_before = 0.0 if pilot is None else pilot.wall_seconds or 0.0
     budget = BudgetClock(launch.sealed.plan.budget, options.gpus, lambda: elapsed.seconds, spent_before)
-    return Conduct(writer, progress, Journal(launch.out, elapsed), budget, options)
+    return Conduct(writer, progress, Journal(launch.out, elapsed), budget, options, pace=pace_of(events))
 
 
 def _note_beginning(launch: Launch, conduct: Conduct) -> None:

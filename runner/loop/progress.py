@@ -28,7 +28,8 @@ class StepReport:
         surprisal: mean of -log mu over the sampled tokens, nats; the service tells no full-vocabulary entropy.
         mean_tokens: sampled tokens a completion.
         truncated_share: share of completions that did not end by themselves.
-        tokens_per_second: sampled tokens over the step's wall time.
+        seconds: wall time of the step.
+        tokens_per_second: sampled tokens over it.
         seconds_left: until this arm's last step, at its mean pace since this process took it up.
         budget_used: share of the plan's budget, None where it has none.
     """
@@ -41,6 +42,7 @@ class StepReport:
     surprisal: float
     mean_tokens: float
     truncated_share: float
+    seconds: float
     tokens_per_second: float
     seconds_left: float
     budget_used: float | None

@@ -8,7 +8,7 @@ from runner.loop.progress import LineProgress, StepReport, TableProgress, progre
 
 REPORT = StepReport(
     arm="dppo_seed0", step=4, steps=20, reward=0.5125, masked_share=0.0123, surprisal=0.456, mean_tokens=3.5,
-    truncated_share=0.25, tokens_per_second=812.0, seconds_left=3725.0, budget_used=0.314,
+    truncated_share=0.25, seconds=1.5, tokens_per_second=812.0, seconds_left=3725.0, budget_used=0.314,
 )  # fmt: skip
 
 
