@@ -1,10 +1,19 @@
 """Whether a run's files are the bytes that were written."""
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from audits.store.manifest import FILES_NAME, FileRecord
+from audits.store.manifest import FILES_NAME, MANIFEST_NAME, FileRecord
 from audits.store.reader import Run
+from audits.store.schema import tables
+from audits.store.seal import PLAN_NAME
+
+_BATCH_BYTES = 8 << 20
+_READ_BYTES = 1 << 20
 
 
 def damaged_files(run: Run, table: str | None = None) -> Iterator[str]:
@@ -12,15 +21,18 @@ def damaged_files(run: Run, table: str | None = None) -> Iterator[str]:
 
     Args:
         run: the run.
-        table: look at the files of this table only; None for all.
+        table: look at the files of this table only; None for all, for the list itself and for the sealed plan.
 
     Size and sha256 are compared, so that one flipped bit is found; then the rows are counted in the footer and
-    every page is read with its checksum.
+    every page is read with its checksum. Memory does not grow with a file's size.
     """
     for record in run.files if table is None else run.records(table):
-        fault = _fault(run, record)
+        fault = _line_fault(run, record) or _file_fault(run.path / record.path, record)
         if fault is not None:
             yield f"{record.path}: {fault}"
+    if table is None:
+        yield from _lost_lines(run)
+        yield from _changed_plan(run)
 
 
 def unlisted_files(run: Run) -> tuple[str, ...]:
@@ -33,24 +45,71 @@ def unlisted_files(run: Run) -> tuple[str, ...]:
     )
 
 
-def _fault(run: Run, record: FileRecord) -> str | None:
+def _lost_lines(run: Run) -> Iterator[str]:
+    """Yield the files that lost their line: a run that is complete has a line for each file of its tables."""
+    if run.manifest.status != "complete":
+        return
+    for path in unlisted_files(run):
+        if PurePosixPath(path).parts[0].removesuffix(".parquet") in tables():
+            yield f"{path}: {FILES_NAME} has no line for it, and {MANIFEST_NAME} says that the run is complete"
+
+
+def _changed_plan(run: Run) -> Iterator[str]:
+    """Yield the plan if its bytes changed: the same JSON has many spellings, of which the seal tells none apart."""
+    if run.sealed is not None and (run.path / PLAN_NAME).read_bytes() != run.sealed.canonical:
+        yield f"{PLAN_NAME}: is not in the canonical form in which it was sealed: its bytes changed"
+
+
+def _line_fault(run: Run, record: FileRecord) -> str | None:
+    """Return what is wrong with a line of the list that no file can show."""
+    version = run.manifest.format_version
+    if record.schema_version != version:
+        return f"{FILES_NAME} says schema version {record.schema_version}, {MANIFEST_NAME} says {version}"
+    folder = PurePosixPath(record.path).parts[0].removesuffix(".parquet")
+    if record.table != folder and folder in tables():
+        return f"{FILES_NAME} says table {record.table!r}, and the file stands under {folder}"
+    return None
+
+
+def _file_fault(path: Path, record: FileRecord) -> str | None:
+    try:
+        with open(path, "rb", opener=_without_waiting) as handle:
+            found = os.fstat(handle.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return "is not a file"
+            if found.st_size != record.bytes:
+                return f"has {found.st_size} bytes, {FILES_NAME} says {record.bytes}"
+            if hashlib.file_digest(handle, "sha256").hexdigest() != record.sha256:
+                return f"its sha256 is not the one in {FILES_NAME}: its content changed"
+    except FileNotFoundError:
+        return f"is listed in {FILES_NAME} and is missing"
+    except OSError as error:
+        return f"not readable ({error.strerror})"
+    return _page_fault(path, record)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # Opening a pipe that somebody left in a run would wait for a writer for ever.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _page_fault(path: Path, record: FileRecord) -> str | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = run.path / record.path
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return "is listed and is missing"
-    except OSError as error:
-        return f"not readable ({error.strerror})"
-    if len(content) != record.bytes:
-        return f"has {len(content)} bytes, {FILES_NAME} says {record.bytes}"
-    if hashlib.sha256(content).hexdigest() != record.sha256:
-        return f"its sha256 is not the one in {FILES_NAME}: its content changed"
-    try:
-        with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as parquet:
-            rows = sum(batch.num_rows for batch in parquet.iter_batches())
-    except (pa.ArrowInvalid, OSError) as error:
-        return f"not a readable Parquet file ({str(error).splitlines()[0]})"
+        # Unless it is told to buffer, the reader holds a whole row group, which can be the whole file.
+        with pq.ParquetFile(
+            path, page_checksum_verification=True, buffer_size=_READ_BYTES, pre_buffer=False
+        ) as parquet:
+            rows = sum(batch.num_rows for batch in parquet.iter_batches(_batch_rows(parquet.metadata)))
+    except (pa.ArrowException, OSError) as error:
+        return f"not a readable Parquet file ({(str(error).splitlines() or [''])[0]})"
     return None if rows == record.rows else f"has {rows} rows, {FILES_NAME} says {record.rows}"
+
+
+def _batch_rows(metadata: Any) -> int:
+    """Return how many rows are about 8 MiB: a row of a token log is a few bytes, one with a completion is thousands."""
+    content: int = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    rows: int = metadata.num_rows * _BATCH_BYTES // max(content, 1)
+    return max(1, min(1 << 16, rows))
