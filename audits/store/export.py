@@ -8,11 +8,19 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from analysis.errors import AuditError
 from analysis.printable import printable
 from audits.store.durable import whole_file
+
+if TYPE_CHECKING:
+    from audits.store.sandbox import Sandbox
+
+# One page holds a row group, which is one batch: the compressor sees all of it.
+_LAYOUT: dict[str, Any] = {
+    "compression": "zstd", "max_rows_per_page": 1 << 20, "data_page_size": 8 << 20, "write_page_checksum": True,
+}  # fmt: skip
 
 
 def rows_of(reader: Any) -> Iterator[tuple[Any, ...]]:
@@ -76,7 +84,7 @@ def write_parquet(reader: Any, path: Path) -> int:
         raise AuditError(f"{path}: cannot be written (it is a directory)")
     rows = 0
     try:
-        with whole_file(path) as temporary, pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
+        with whole_file(path) as temporary, pq.ParquetWriter(temporary, reader.schema, **_LAYOUT) as writer:
             for batch in _batches(reader):
                 writer.write_batch(batch)
                 rows += batch.num_rows
@@ -85,6 +93,30 @@ def write_parquet(reader: Any, path: Path) -> int:
     except OSError as error:
         raise AuditError(f"{path}: cannot be written ({error.strerror or error})") from error
     return rows
+
+
+def export_tables(sandbox: "Sandbox", folder: Path) -> Iterator[tuple[Path, int]]:
+    """Write every table and view as `<name>.parquet` and yield each file with its rows.
+
+    Args:
+        sandbox: over the runs.
+        folder: is made; empty, if it exists, so that it never holds the tables of two exports.
+
+    Raises:
+        AuditError: the folder is not empty or cannot be made, nothing was logged, or a table cannot be written.
+    """
+    if not sandbox.names:
+        raise AuditError("there is nothing to export: no table was logged in any of the runs")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise AuditError(f"{folder}: is not empty. Name another directory, or remove it first")
+    except OSError as error:
+        raise AuditError(f"{folder}: cannot be made ({error.strerror})") from error
+    for name in sandbox.names:
+        with sandbox.select(f'SELECT * FROM "{name}"') as answer:
+            path = folder / f"{name}.parquet"
+            yield path, write_parquet(answer, path)
 
 
 def _batches(reader: Any) -> Iterator[Any]:

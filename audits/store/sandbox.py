@@ -1,58 +1,215 @@
-"""Read-only SQL over a run: the query sees registered data and nothing else of the machine.
+"""Read-only SQL over runs: a query sees registered data and nothing else of the machine.
 
 The data are Arrow datasets that are registered before external access is closed, so that no directory has to be
-allowed: an allowed directory could be written to, and a list of allowed statements can be got round with a
-data-modifying common table expression.
+allowed. One directory stays open in spite of that: DuckDB allows the one it spills to. It is private and empty, and a
+statement whose plan would write a file there is refused: a list of allowed statements is not enough, since COPY
+inside a common table expression passes as SELECT.
 """
 
-import contextlib
+import json
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
-from audits.store.reader import Run, check_files, sql_text, view_texts
-from audits.store.schema import Table, tables
+from analysis.printable import printable
+from audits.store.export import rows_of
+from audits.store.reader import Run
+from audits.store.registration import Registered, register_runs
+from audits.store.scan import sql_text, view_texts
+from audits.store.schema import tables
+from audits.store.statements import utf8
 
 if TYPE_CHECKING:
     import duckdb
 
+# A row group of an export; about a step of a token log.
+_BATCH_ROWS = 1 << 17
+# The second runs a statement that EXPLAIN does not look into.
+_WRITES = re.compile(r"COPY|JSON_EXECUTE_SERIALIZED_SQL|INSERT|UPDATE|DELETE|MERGE")
+
+# Arrow has no such type: a large number would come out as another, a time would lose its zone, the others are bytes.
+_NOT_IN_ARROW = re.compile(r"\b(UHUGEINT|TIME WITH TIME ZONE|BIT|BIGNUM|VARIANT)\b")
+
+
+class _Engine:
+    """A connection that works in a thread of its own, so that Ctrl-C can stop it.
+
+    Python handles Ctrl-C between two of its own instructions, and an engine at work is one instruction: this thread
+    waits and listens.
+    """
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", pool: ThreadPoolExecutor) -> None:
+        self.connection, self._pool = connection, pool
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        future = self._pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self.connection.interrupt()
+            future.exception()
+            raise
+
+
+class Answer:
+    """The rows of one SELECT, read in batches of Arrow; Ctrl-C stops the engine and raises KeyboardInterrupt."""
+
+    def __init__(self, engine: _Engine, sql: str) -> None:
+        self._engine = engine
+        relation = engine.run(lambda: engine.connection.sql(sql))
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            if _NOT_IN_ARROW.search(str(kind)):
+                raise AuditError(f"audit sql: column {name} is {kind}; cast it in the query, as in CAST(… AS VARCHAR)")
+        self._reader = engine.run(lambda: relation.to_arrow_reader(_BATCH_ROWS))
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the rows."""
+        return self._reader.schema
+
+    def read_next_batch(self) -> Any:
+        """Return the next Arrow record batch; StopIteration after the last."""
+        # A future cannot carry StopIteration.
+        batch = self._engine.run(lambda: next(self._reader, None))
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return all rows as Python values."""
+        return list(rows_of(self))
+
+    def close(self) -> None:
+        """Let go of the rows that were not read; the connection takes no other statement before."""
+        self._reader.close()
+
+
+class Sandbox:
+    """An open, locked connection over the runs: any number of SELECTs, one after the other."""
+
+    def __init__(self, engine: _Engine, known: Registered) -> None:
+        self._engine, self._known = engine, known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables and views that a query can name, tables first."""
+        return tuple(self._known.holders)
+
+    def description(self, name: str) -> str:
+        """Return a table's or view's columns, one a line, with type and what the format says of them.
+
+        Raises:
+            AuditError: there is no such table or view.
+        """
+        if name not in self._known.holders:
+            raise AuditError(f"{name}: there is no such table or view; there are {', '.join(self.names) or 'none'}")
+        table = tables().get(name)
+        meanings = {column.name: column.documentation for column in table.columns} if table else {}
+        meanings["run"] = "name of the run"
+        headers = {view: text.split("\n", 1)[0].removeprefix("-- ") for view, text in view_texts()}
+        with self.select(f'DESCRIBE "{name}"') as answer:
+            columns = [(str(row[0]), str(row[1])) for row in answer.fetchall()]
+        lines = [f"{name}  -- {headers[name]}" if name in headers else name]
+        for column, kind in columns:
+            lines.append(f"  {printable(column)} {kind}" + (f"  -- {meanings[column]}" if column in meanings else ""))
+        return "\n".join(lines)
+
+    def missing(self, sql: str) -> tuple[str, ...]:
+        """Return a sentence for each table or view that the statement names and that only some of the runs have."""
+        words = {word.lower() for word in re.findall(r"\w+", sql)}
+        found = []
+        for name, holders in self._known.holders.items():
+            without = [run for run in self._known.runs if run not in holders]
+            if without and name in words:
+                found.append(f"{name} has no rows of {', '.join(without)}: never logged there")
+        return tuple(found)
+
+    @contextmanager
+    def select(self, sql: str) -> Iterator[Answer]:
+        """Run one SELECT and give its rows.
+
+        Raises:
+            AuditError: the statement is not one SELECT, is refused, wrong, or took too long.
+        """
+        import duckdb
+
+        answer: Answer | None = None
+        try:
+            answer = Answer(self._engine, self._one_select(sql))
+            yield answer
+        except duckdb.Error as error:
+            raise AuditError(self._explain(error)) from error
+        finally:
+            if answer is not None:
+                answer.close()
+
+    def _one_select(self, sql: str) -> str:
+        import duckdb
+
+        utf8(sql)
+        statements = self._engine.connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise AuditError("audit sql takes one SELECT statement; it reads, it does not change anything")
+        text = str(statements[0].query)
+        explained = self._engine.run(
+            lambda: self._engine.connection.sql(f"EXPLAIN (FORMAT json) {text}").fetchall()[0][1]
+        )
+        writing = next((name for name in _operators(json.loads(explained)) if _WRITES.search(name)), None)
+        if writing:
+            raise AuditError(f"audit sql: the statement would write ({writing}); it reads, it does not change anything")
+        return text
+
+    def _explain(self, error: Exception) -> str:
+        text = str(error).split("\n\n")[0].rstrip()
+        logged = sorted(set(tables()) & set(self._known.holders))
+        absent = sorted(set(tables()) - set(logged))
+        if type(error).__name__ == "CatalogException" and absent:
+            where = ", ".join(self._known.runs)
+            text += f"\nnever logged in {where}: {', '.join(absent)}; logged: {', '.join(logged) or 'nothing'}"
+        return f"audit sql: {text}"
+
 
 @contextmanager
-def query(run: Run, sql: str, *, memory_limit: str = "4GB", seconds: int = 600) -> Iterator["duckdb.DuckDBPyRelation"]:
-    """Run one SELECT over the run's tables and the views of `sql/views/`, out of core.
+def open_sandbox(runs: Sequence[Run], *, memory_limit: str = "4GB", seconds: int = 600) -> Iterator[Sandbox]:
+    """Give a sandbox over the tables of the runs and the views of `sql/views/`, out of core.
 
     Args:
-        run: the opened run.
-        sql: one SELECT statement.
+        runs: the opened runs; every table and view has the column `run` with the run's name.
         memory_limit: beyond it DuckDB spills to a private temporary directory.
-        seconds: the query is stopped after this time.
-
-    Yields:
-        The relation; it is read while the connection is open.
+        seconds: a statement is stopped after this time.
 
     Raises:
-        AuditError: the statement is not one SELECT, is refused, wrong, or took too long.
+        AuditError: the memory limit is none, or a run's file is not what its manifest line says.
     """
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="runaudit-sql-") as spill:
-        connection = duckdb.connect(":memory:", config=_closed_configuration(seconds))
-        logged: set[str] = set()
+    with (
+        tempfile.TemporaryDirectory(prefix="runaudit-sql-") as spill,
+        ThreadPoolExecutor(1) as pool,
+        duckdb.connect(":memory:", config=_closed_configuration(seconds)) as connection,
+    ):
         try:
             connection.execute(f"SET temp_directory = {sql_text(Path(spill).as_posix())}")
             connection.execute(f"SET memory_limit = {sql_text(memory_limit)}")
             connection.execute("SET TimeZone = 'UTC'")
-            logged = _register(connection, run)
+            known = register_runs(connection, runs)
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            yield connection.sql(_one_select(connection, sql))
         except duckdb.Error as error:
-            raise AuditError(_explain(error, run, logged)) from error
-        finally:
-            connection.close()
+            raise AuditError(f"audit sql: {str(error).splitlines()[0]}") from error
+        yield Sandbox(_Engine(connection, pool), known)
+
+
+@contextmanager
+def query(run: Run, sql: str, *, memory_limit: str = "4GB", seconds: int = 600) -> Iterator[Answer]:
+    """Run one SELECT over one run (see `open_sandbox` and `Sandbox.select`)."""
+    with open_sandbox([run], memory_limit=memory_limit, seconds=seconds) as sandbox, sandbox.select(sql) as answer:
+        yield answer
 
 
 def _closed_configuration(seconds: int) -> dict[str, Any]:
@@ -67,65 +224,8 @@ def _closed_configuration(seconds: int) -> dict[str, Any]:
     }
 
 
-def _register(connection: "duckdb.DuckDBPyConnection", run: Run) -> set[str]:
-    import duckdb
-
-    logged = set()
-    for table in tables().values():
-        dataset = _dataset(run, table)
-        if dataset is not None:
-            connection.register(table.name, dataset)
-            logged.add(table.name)
-    for name, text in view_texts():
-        # A view over a table that was never logged does not exist; a query on it then says what was never logged.
-        with contextlib.suppress(duckdb.CatalogException):
-            connection.execute(f"CREATE VIEW {name} AS {text}")
-    return logged
-
-
-def _dataset(run: Run, table: Table) -> Any:
-    import pyarrow as pa
-    import pyarrow.dataset as datasets
-    import pyarrow.fs as filesystems
-
-    schema = check_files(run, table)
-    if schema is None:
-        return None
-    for field in table.arrow_schema():
-        if schema.get_field_index(field.name) < 0:
-            schema = schema.append(field)
-    always = datasets.scalar(True)
-    files = [(record, always) for record in run.records(table.name)]
-    if table.partitioned:
-        schema = schema.append(pa.field("arm", pa.string())).append(pa.field("seed", pa.int64()))
-        files = [
-            (record, (datasets.field("arm") == arm) & (datasets.field("seed") == seed))
-            for (arm, seed), records in run.partitions(table.name).items()
-            for record in records
-        ]
-    return datasets.FileSystemDataset.from_paths(
-        [(run.path / record.path).absolute().as_posix() for record, _ in files],
-        schema=schema,
-        format=datasets.ParquetFileFormat(
-            default_fragment_scan_options=datasets.ParquetFragmentScanOptions(page_checksum_verification=True)
-        ),
-        filesystem=filesystems.LocalFileSystem(),
-        partitions=[keys for _, keys in files],
-    )
-
-
-def _one_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
-    import duckdb
-
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise AuditError("audit sql takes one SELECT statement; it reads, it does not change anything")
-    return str(statements[0].query)
-
-
-def _explain(error: Exception, run: Run, logged: set[str]) -> str:
-    text = str(error).split("\n\n")[0].rstrip()
-    absent = sorted(set(tables()) - logged)
-    if type(error).__name__ == "CatalogException" and absent:
-        text += f"\nnever logged in {run.path}: {', '.join(absent)}; logged: {', '.join(sorted(logged)) or 'nothing'}"
-    return f"audit sql: {text}"
+def _operators(plan: Any) -> Iterator[str]:
+    """Yield the operators of a plan with the functions they call, as EXPLAIN writes them."""
+    for node in plan:
+        yield f"{node['name']} {node.get('extra_info', {}).get('Function', '')}".strip()
+        yield from _operators(node.get("children", []))

@@ -12,7 +12,7 @@ import typer
 import runner.cli
 from analysis.errors import AuditError
 
-_PANELS = {"run": "Run", "demo": "Run", "serve": "Run", "import": "Run"}
+_PANELS = {"run": "Run", "sweep": "Run", "demo": "Run", "serve": "Run", "import": "Run"}
 
 
 def build_app() -> typer.Typer:
@@ -47,7 +47,7 @@ def main() -> None:
     try:
         build_app()()
     except AuditError as error:
-        _say_error(error.message)
+        say_error(error.message)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -57,11 +57,12 @@ def main() -> None:
         sys.exit(0)
     except Exception:
         traceback.print_exc()
-        _say_error("this is a bug in runaudit. Please report it with the lines above and the command you typed")
+        say_error("this is a bug in runaudit. Please report it with the lines above and the command you typed")
         sys.exit(3)
 
 
-def _say_error(message: str) -> None:
+def say_error(message: str) -> None:
+    """Print an error on stderr; a name or a text of a file cannot steer the terminal."""
     from analysis.printable import printable
 
     for number, line in enumerate(message.split("\n")):

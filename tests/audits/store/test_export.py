@@ -5,12 +5,12 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_run import evals, right, write_outcomes
+from made_run import evals, right, write_experiment, write_outcomes
 
 from analysis.errors import AuditError
-from audits.store.export import rows_of, write_csv, write_json, write_parquet
+from audits.store.export import export_tables, rows_of, write_csv, write_json, write_parquet
 from audits.store.reader import open_run
-from audits.store.sandbox import query
+from audits.store.sandbox import open_sandbox, query
 
 VALUES = """
     SELECT 'nan'::DOUBLE AS nan, 'inf'::DOUBLE AS inf, NULL AS nothing, [1, NULL] AS list, {'a': [1.5]} AS struct,
@@ -28,8 +28,8 @@ def run(tmp_path_factory):
 def export(run):
     def export(sql, write, *target):
         stream = io.StringIO()
-        with query(run, sql) as relation:
-            write(relation.to_arrow_reader(), *(target or (stream,)))
+        with query(run, sql) as answer:
+            write(answer, *(target or (stream,)))
         return stream.getvalue()
 
     return export
@@ -95,10 +95,10 @@ def test_a_type_without_a_parquet_form_is_an_error_and_leaves_no_file(export, tm
 
 def test_an_error_in_the_middle_of_the_rows_is_one_sentence_and_leaves_no_file(run, tmp_path):
     sql = "SELECT CASE WHEN range < 5000000 THEN range ELSE error('boo')::BIGINT END AS x FROM range(6000000)"
-    with pytest.raises(AuditError, match="boo"), query(run, sql) as relation:
-        list(rows_of(relation.to_arrow_reader(1000)))
-    with pytest.raises(AuditError, match="boo"), query(run, sql) as relation:
-        write_parquet(relation.to_arrow_reader(1000), tmp_path / "x.parquet")
+    with pytest.raises(AuditError, match="boo"), query(run, sql) as answer:
+        list(rows_of(answer))
+    with pytest.raises(AuditError, match="boo"), query(run, sql) as answer:
+        write_parquet(answer, tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,3 +129,42 @@ def test_a_terminal_is_sent_no_control_character(write):
     write(table.to_reader(), stored)
     assert not {"\x1b", "\x9b"} & set(shown.getvalue())
     assert "\x9b" in stored.getvalue()
+
+
+def test_every_table_and_view_is_exported_as_the_query_sees_it(tmp_path):
+    run = open_run(write_experiment(tmp_path / "runs"))
+    with open_sandbox([run]) as sandbox:
+        written = dict(export_tables(sandbox, tmp_path / "out"))
+        assert (
+            {path.stem for path in written}
+            == set(sandbox.names)
+            == {path.stem for path in (tmp_path / "out").iterdir()}
+        )
+        assert {"tokens", "evals", "loss_tokens", "update_drift"} <= set(sandbox.names)
+        for path, rows in written.items():
+            table = pq.read_table(path)
+            with sandbox.select(f"SELECT * FROM {path.stem} ORDER BY ALL") as answer:
+                expected = answer.fetchall()
+            assert len(expected) == table.num_rows == rows
+            assert sorted(map(repr, zip(*table.to_pydict().values(), strict=True))) == sorted(map(repr, expected))
+
+
+def test_the_rows_of_an_export_stay_in_the_order_of_the_log(tmp_path):
+    run = open_run(write_experiment(tmp_path / "runs"))
+    with open_sandbox([run]) as sandbox:
+        list(export_tables(sandbox, tmp_path / "out"))
+    rows = pq.read_table(tmp_path / "out/tokens.parquet", columns=["arm", "step", "update", "rollout_id"]).to_pylist()
+    assert rows == sorted(rows, key=lambda row: (row["arm"], row["step"], row["update"], row["rollout_id"]))
+
+
+@pytest.mark.parametrize("kind", ["filled folder", "file"])
+def test_an_export_mixes_with_nothing_that_stands_there(run, tmp_path, kind):
+    target = tmp_path / "out"
+    if kind == "file":
+        target.write_text("mine")
+    else:
+        target.mkdir()
+        (target / "tokens.parquet").write_text("mine")
+    with open_sandbox([run]) as sandbox, pytest.raises(AuditError, match=r"not empty|cannot be made"):
+        list(export_tables(sandbox, target))
+    assert [path.read_text() for path in [target, *target.glob("*")] if path.is_file()] == ["mine"]

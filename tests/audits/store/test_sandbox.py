@@ -1,9 +1,11 @@
+from pathlib import Path
+
 import pytest
 from made_run import evals, right, write_experiment, write_outcomes, write_run
 
 from analysis.errors import AuditError
 from audits.store.reader import open_run
-from audits.store.sandbox import query
+from audits.store.sandbox import open_sandbox, query
 
 
 @pytest.fixture(scope="module")
@@ -12,8 +14,8 @@ def run(tmp_path_factory):
 
 
 def ask(run, sql, **options):
-    with query(run, sql, **options) as relation:
-        return relation.fetchall()
+    with query(run, sql, **options) as answer:
+        return answer.fetchall()
 
 
 def snapshot(folder):
@@ -145,3 +147,67 @@ def test_no_spill_folder_is_left(run, tmp_path, monkeypatch):
     with pytest.raises(AuditError):
         ask(run, "SELECT nonsense")
     assert list(tmp_path.iterdir()) == []
+
+
+SPILL = "SELECT current_setting('temp_directory')"
+SPILL_WRITES = {
+    "copy in a table expression": "WITH x AS (COPY (SELECT 1) TO '{}/x.csv') SELECT 1",
+    "copy of a table": "WITH x AS MATERIALIZED (COPY tokens TO '{}/x.parquet') SELECT * FROM x WHERE false",
+    "partitioned copy": "WITH x AS (COPY (SELECT 1 AS a, 2 AS b) TO '{}/x' (FORMAT csv, PARTITION_BY (a))) SELECT 1",
+    "as serialized sql": (
+        "SELECT * FROM json_execute_serialized_sql(json_serialize_sql("
+        "'WITH x AS (COPY (SELECT 1) TO ''{}/x.csv'') SELECT 1'))"
+    ),
+    "as serialized sql through query()": (
+        "SELECT * FROM query('SELECT * FROM json_execute_serialized_sql(json_serialize_sql("
+        "''WITH x AS (COPY (SELECT 1) TO ''''{}/x.csv'''') SELECT 1''))')"
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", SPILL_WRITES.values(), ids=SPILL_WRITES.keys())
+def test_not_even_the_directory_that_the_engine_spills_to_can_be_written(run, sql):
+    """DuckDB allows its own spill directory when all others are closed."""
+    with open_sandbox([run]) as sandbox:
+        with sandbox.select(SPILL) as answer:
+            spill = Path(answer.fetchall()[0][0])
+        with pytest.raises(AuditError, match="would write"), sandbox.select(sql.format(spill)) as answer:
+            answer.fetchall()
+        assert list(spill.iterdir()) == []
+
+
+def test_a_statement_that_only_speaks_of_copying_is_none(run):
+    assert ask(run, "SELECT 'COPY x TO y' AS copy, 1 AS \"update\" -- DELETE") == [("COPY x TO y", 1)]
+
+
+def test_the_columns_can_be_listed_and_summarized(run):
+    assert ("run", "VARCHAR") in [row[:2] for row in ask(run, "DESCRIBE tokens")]
+    assert {row[0] for row in ask(run, "SUMMARIZE evals")} >= {"run", "item_id", "score"}
+
+
+NOT_IN_ARROW = ["340282366920938463463374607431768211455::UHUGEINT", "TIMETZ '12:00:00+02'", "'101'::BIT", "1::VARIANT"]
+
+
+@pytest.mark.parametrize("value", NOT_IN_ARROW)
+def test_a_value_that_would_come_out_as_another_is_an_error_that_names_the_column(run, value):
+    for sql in (f"SELECT {value} AS x", f"SELECT [{value}] AS x"):
+        with pytest.raises(AuditError, match=r"column x .*cast"):
+            ask(run, sql)
+    assert ask(run, f"SELECT CAST({value} AS VARCHAR) AS x")
+
+
+def test_one_sandbox_answers_many_statements_and_survives_an_error_and_rows_that_nobody_read(run):
+    with open_sandbox([run]) as sandbox:
+        with sandbox.select("SELECT * FROM range(10000000)") as answer:
+            assert answer.read_next_batch().num_rows > 0
+        with pytest.raises(AuditError), sandbox.select("SELECT nonsense"):
+            pass
+        with pytest.raises(AuditError, match="boo"), sandbox.select("SELECT error('boo')") as answer:
+            answer.fetchall()
+        with sandbox.select("SELECT 42") as answer:
+            assert answer.fetchall() == [(42,)]
+
+
+def test_a_statement_that_is_no_text_is_an_error(run):
+    with pytest.raises(AuditError, match="UTF-8"):
+        ask(run, "SELECT '\udcff'")
