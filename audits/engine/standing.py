@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
-from audits.engine.check import CheckReport
+from audits.engine.check import CheckReport, combine
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
 from audits.store.preflights import read_result, result_path
@@ -175,7 +175,10 @@ def _preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
             yield f"the plan requires the {name} preflight, and the pilot {pilot.path} holds no result of it"
         elif result.plan_sha256 != sealed.sha256:
             yield f"the {name} preflight in {path} is another plan's"
-        elif result.status not in {"pass", "warn", "waived"}:
-            behind = [item for item in result.comparisons if item.status == result.status]
-            first = [f"{item.path}, {item.metric}: {item.reason}" for item in behind[:1]]
-            yield ": ".join([f"the {name} preflight is {result.status}", *first])
+        elif result.status != "waived":
+            # What a result holds counts, and not only what it says of itself.
+            status = combine([result.status, *(item.status for item in result.comparisons)])
+            if status not in {"pass", "warn"}:
+                behind = [item for item in result.comparisons if item.status == status]
+                first = [f"{item.path}, {item.metric}: {item.reason}" for item in behind[:1]]
+                yield ": ".join([f"the {name} preflight is {status}", *first])

@@ -5,7 +5,8 @@ import pkgutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,7 +17,7 @@ from audits.engine.standing import required_preflights
 from audits.store.manifest import MANIFEST_NAME, read_manifest
 from audits.store.preflights import Comparison, PreflightResult, require_free, write_result
 from audits.store.seal import SealedPlan
-from runner.loop.backend import Backend, open_backend
+from runner.loop.backend import PROBE_SECONDS, Backend, open_backend
 from runner.loop.probes.service import Preparation
 from runner.loop.progress import Progress
 from runner.loop.provenance import command_line, git_state, utc_now, versions
@@ -94,9 +95,25 @@ def run_preflights_on(
     results = []
     with opening as backend:
         for name in names:
-            results.append(_run_one(sealed, out, backend, name, progress))
+            with _own_session(backend) as own:
+                results.append(_run_one(sealed, out, own, name, progress))
             write_result(out, results[-1])
     return results
+
+
+@contextmanager
+def _own_session(backend: Backend) -> Iterator[Backend]:
+    """Give a preflight a session: when it ends, the service forgets the many clients that were made in it."""
+    if backend.connect is None:
+        yield backend
+        return
+    client = backend.connect()
+    try:
+        yield replace(backend, client=client)
+    finally:
+        # A courtesy, as at the end of a run.
+        with suppress(Exception):
+            client.close("success").result(timeout=PROBE_SECONDS)
 
 
 def _run_one(sealed: SealedPlan, out: Path, backend: Backend, name: str, progress: Progress) -> PreflightResult:

@@ -93,10 +93,10 @@ def _timing(preparation: Preparation) -> Timing:
 
 
 def _timing_plan(plan: Plan) -> Plan:
-    """Return the plan with as many pilot steps and validation items as a timing needs."""
+    """Return the plan with as many pilot steps and validation items as a timing needs, and no budget to stop it."""
     gate = plan.activation_gate.model_copy(update={"pilot_steps": TIMED_STEPS})
     task = plan.task.model_copy(update={"validation_items": min(plan.task.validation_items, TIMED_ITEMS)})
-    return plan.model_copy(update={"activation_gate": gate, "task": task})
+    return plan.model_copy(update={"activation_gate": gate, "task": task, "budget": None})
 
 
 def _measured(run: Run, plan: Plan, source: str) -> Timing:
@@ -142,9 +142,10 @@ def _covered(phases: Sequence[PhaseTime]) -> float:
 def _parts(plan: Plan, timing: Timing) -> dict[str, Forecast]:
     steps = plan.rollout.rollout_batches * len(plan.arms)
     evaluated = (1 + len(plan.arms)) * plan.task.test_items * plan.evaluation.samples_per_item
-    curve = getattr(plan.evaluation, "curve", None)
+    curve = plan.evaluation.curve
     if curve is not None:
-        evaluated += curve.items * (1 + len(plan.arms) * -(-plan.rollout.rollout_batches // curve.every_steps))
+        points = 1 + len(plan.arms) * -(-plan.rollout.rollout_batches // curve.every_steps)
+        evaluated += points * (curve.items or plan.task.validation_items) * plan.evaluation.samples_per_item
     nothing = Forecast(0.0, 0.0, 0.0, 0)
     evaluations = 1 + len(plan.arms)
     return {

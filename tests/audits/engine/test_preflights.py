@@ -1,7 +1,11 @@
 """Preflight results as checks."""
 
+from made_run import made_plan, sealed, write_experiment
+
 from audits.engine.preflights import preflight_report
-from audits.store.preflights import Comparison, PreflightResult
+from audits.engine.standing import void_reasons
+from audits.store.preflights import Comparison, PreflightResult, write_result
+from audits.store.reader import open_run
 
 
 def result(*comparisons, status="fail"):
@@ -50,3 +54,17 @@ def test_words_and_open_questions_are_shown_as_such(tmp_path):
 
 def test_without_a_result_nothing_passed(tmp_path):
     assert preflight_report(tmp_path, []).status == "inconclusive"
+
+
+def test_a_result_that_says_pass_and_holds_a_failure_makes_the_claim_void(tmp_path):
+    plan = made_plan(preflights__restoration__required=True)
+    full, seal = write_experiment(tmp_path, plan), sealed(plan)
+
+    def reasons(status):
+        held = [Comparison(path="saved_state/restored", metric="logprob", status=status, reason="off by 2", n=1)]
+        found = PreflightResult(id="restoration", status="pass", plan_sha256=seal.sha256, comparisons=held)
+        write_result(tmp_path / "pilot", found)
+        return void_reasons(open_run(full), seal)
+
+    assert reasons("pass") == ()
+    assert reasons("fail") == ("the restoration preflight is fail: saved_state/restored, logprob: off by 2",)

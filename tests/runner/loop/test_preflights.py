@@ -73,13 +73,14 @@ def test_pilot_and_preflight_work_in_either_order_and_allow_the_full_run(
 
 def test_a_failed_preflight_refuses_the_full_run_and_names_the_path(audit, make_plan, tmp_path, backend, run_small,
                                                                     passed_gate, progress):  # fmt: skip
-    sealed = make_plan(preflights__feasibility=REQUIRED, budget={"gpu_hours": 1e-9, "max_wall_minutes": 60.0})
+    sealed = make_plan(preflights__feasibility=REQUIRED, budget={"gpu_hours": 1.0, "max_wall_minutes": 60.0},
+                       rollout__rollout_batches=10**7)  # fmt: skip
     (tmp_path / "plan.json").write_bytes(sealed.canonical)
     pilot = run_small(sealed, "pilot", tmp_path / "pilot")
     assert audit("preflight", tmp_path / "plan.json", "--out", pilot, "--service", backend.url).code == 1
     assert "fail" in audit.out
-    assert "gpu_hours" in audit.out
-    with pytest.raises(Refused, match="feasibility preflight is fail: budget, gpu_hours: the whole interval") as error:
+    assert "wall_minutes" in audit.out
+    with pytest.raises(Refused, match="feasibility preflight is fail: budget, wall_minutes: the whole interval") as error:
         prepare(sealed, "full", tmp_path / "full", pilot, progress)
     assert error.value.exit_code == 4
 

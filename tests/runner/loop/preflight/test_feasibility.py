@@ -19,10 +19,11 @@ BEGUN = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 def predicted(tmp_path, progress):
     """Predict from a pilot whose arms ran one after the other: `step_seconds` an arm, evaluations of 2 s."""
 
-    def predict(step_seconds, budget, *, required=True, side_by_side=False, evaluation=2.0):
+    def predict(step_seconds, budget, *, required=True, side_by_side=False, evaluation=2.0, curve=None):
         plan = made_plan(
             budget=budget, preflights__feasibility={"required": required, "settings": {}},
             rollout__rollout_batches=30, task__test_items=20, task__validation_items=10,
+            evaluation__curve=curve,
         )  # fmt: skip
         seal, run = sealed(plan), tmp_path / "pilot"
         manifest = Manifest(run_id="pilot", kind="pilot", status="complete", arms=arms_of(plan),
@@ -101,3 +102,9 @@ def test_without_a_pilot_a_few_steps_are_timed_and_nothing_stays(make_plan, back
     assert found["wall_minutes"].n == 3 * 2
     assert math.isfinite(found["wall_minutes"].value)
     assert not (tmp_path / "pilot").exists()
+
+
+def test_the_points_of_a_curve_are_counted(predicted):
+    found = predicted([3.0, 3.0], {"gpu_hours": 1.0, "max_wall_minutes": 10.0}, curve={"every_steps": 12, "items": 5})
+    # The base model and steps 12, 24 and 30 of both arms: 7 points of 5 items at 0.2 s more.
+    assert found["wall_minutes"].value == pytest.approx((180 + 12 + 7 + 4) / 60)
