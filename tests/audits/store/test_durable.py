@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.errors import AuditError
-from audits.store.durable import append_lines, whole_file, write_whole
+from audits.store.durable import append_lines, held, remove_unfinished, whole_file, write_whole
 
 
 def test_a_link_left_in_a_run_does_not_send_our_lines_elsewhere(tmp_path):
@@ -38,3 +38,30 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path):
         fail()
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_text() == "old"
+
+
+def test_a_torn_last_line_is_cut_off_before_another_is_written(tmp_path):
+    for torn in ("half", "", "x" * 100_000):
+        (tmp_path / "lines.jsonl").write_text(f"one\ntwo\n{torn}")
+        append_lines(tmp_path / "lines.jsonl", ["three"])
+        assert (tmp_path / "lines.jsonl").read_text() == "one\ntwo\nthree\n"
+    (tmp_path / "lines.jsonl").write_text("half")
+    append_lines(tmp_path / "lines.jsonl", ["one"])
+    assert (tmp_path / "lines.jsonl").read_text() == "one\n"
+
+
+def test_a_run_is_held_by_one_writer_at_a_time(tmp_path):
+    lock = tmp_path / "state" / "writer.lock"
+    with held(lock), pytest.raises(AuditError, match="another process is writing this run"), held(lock):
+        pass
+    with held(lock):
+        pass
+
+
+def test_only_unfinished_files_of_ours_are_removed(tmp_path):
+    (tmp_path / "a").mkdir()
+    for name in ("a/.step.parquet.x1.tmp", "a/step.parquet", "notes.tmp", ".hidden"):
+        (tmp_path / name).write_text("")
+    remove_unfinished(tmp_path)
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"a/step.parquet", "notes.tmp", ".hidden"}

@@ -1,5 +1,6 @@
 import json
 import os
+import threading
 
 import pyarrow.parquet as pq
 import pytest
@@ -184,3 +185,58 @@ def test_any_arm_name_comes_back_from_its_path(arm):
 def test_an_arm_without_a_name_is_refused():
     with pytest.raises(ValueError, match="name"):
         partition_folder("evals", "", 0)
+
+
+def test_reopening_removes_what_was_begun_and_not_listed(writer):
+    writer.write_step("a", 0, 0, step_data(0))
+    kept = set(writer.run.rglob("*.parquet"))
+    unlisted = writer.run / "tokens" / "arm=a" / "seed=0" / "step=000001.parquet"
+    unlisted.write_bytes(b"whole, but its line was never written")
+    (writer.run / "prompts.parquet").write_bytes(b"likewise")
+    (writer.run / "tokens" / ".step=000001.parquet.ab.tmp").write_bytes(b"half")
+    reopened = RunWriter.reopen(writer.run)
+    assert {path for path in writer.run.rglob("*") if path.suffix in {".parquet", ".tmp"}} == kept
+    assert reopened.manifest == writer.manifest
+    assert len(reopened.files()) == 4
+
+
+def test_reopening_follows_no_link(writer, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.parquet").write_bytes(b"mine")
+    (writer.run / "tokens").symlink_to(elsewhere)
+    with pytest.raises(AuditError, match="is a link"):
+        RunWriter.reopen(writer.run)
+    assert (elsewhere / "mine.parquet").exists()
+
+
+def test_what_is_dropped_has_neither_line_nor_file(writer):
+    for step in range(2):
+        writer.write_step("a", 0, step, step_data(step))
+    writer.drop(lambda record: record.path.endswith("step=000001.parquet"))
+    assert whole_steps(open_run(writer.run)) == {("a", 0): [0]}
+    assert not list(writer.run.rglob("step=000001.parquet"))
+    writer.write_step("a", 0, 1, step_data(1))
+    assert whole_steps(open_run(writer.run)) == {("a", 0): [0, 1]}
+
+
+def test_where_outcomes_are_listed_the_time_they_took_is_too(writer, monkeypatch):
+    lines = []
+    monkeypatch.setattr("audits.store.writer.append_lines", lambda path, records: lines.extend(records))
+    writer.write_evals("a", 0, "final", evals(right(3)), phases(0))
+    assert [json.loads(line)["table"] for line in lines] == ["phases", "evals"]
+
+
+def test_arms_that_write_at_the_same_time_lose_no_line(writer):
+    def write(arm):
+        for step in range(10):
+            writer.write_step(arm, 0, step, step_data(step))
+            writer.change_manifest(lambda manifest: {"service_faults": manifest.service_faults + 1})
+
+    threads = [threading.Thread(target=write, args=(arm,)) for arm in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert whole_steps(open_run(writer.run)) == {(arm, 0): list(range(10)) for arm in "abcd"}
+    assert open_run(writer.run).manifest.service_faults == 40
