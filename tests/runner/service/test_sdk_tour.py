@@ -181,3 +181,34 @@ def test_sampling_parameters_reach_the_sampler(client):
     assert endless.topk_logprobs[0][0] == (endless.tokens[0], pytest.approx(endless.logprobs[0]))
     assert {tuple(sequence.tokens) for sequence in only_best.sequences} == {tuple(endless.tokens[:5])}
     assert len({sequence.sequence_id for sequence in only_best.sequences}) == 4
+
+
+def test_what_is_asked_about_a_prompt_comes_back_in_its_shape(client):
+    torch = pytest.importorskip("torch")
+    sampler = client.create_sampling_client(base_model="random").result(timeout=WAIT)
+    ids = torch.full((len(TOKENS) - 1, 6), -1, dtype=torch.int64)
+    ids[3, 1] = TOKENS[4]  # row 3 is about position 4
+    tensors = [types.TensorData.from_torch(ids), types.TensorData.from_torch_sparse(ids, pad_value=-1)]
+    dense, sparse = (
+        sampler.sample(
+            types.ModelInput.from_ints(TOKENS),
+            1,
+            types.SamplingParams(max_tokens=1, seed=1),
+            include_prompt_logprobs=True,
+            topk_prompt_logprobs=3,
+            target_prompt_logprobs=tensor,
+            prompt_alt_tokens_k=2,
+        ).result(timeout=WAIT)
+        for tensor in tensors
+    )
+
+    assert dense.topk_prompt_logprobs[0] is None
+    assert [len(row) for row in dense.topk_prompt_logprobs[1:]] == [3] * 7
+    assert all(row[0][1] >= own - 1e-6 for row, own in zip(dense.topk_prompt_logprobs[1:], dense.prompt_logprobs[1:]))
+    assert dense.prompt_alt_tokens.tokens.to_numpy().shape == (7, 2)
+    assert dense.prompt_alt_tokens.logprobs.to_numpy().max() <= 0
+    assert sparse.target_prompt_logprobs.sparse_crow_indices is not None
+    for answer in (dense, sparse):
+        scores = answer.target_prompt_logprobs.to_numpy()
+        assert scores[3, 1] == pytest.approx(dense.prompt_logprobs[4])
+        assert np.count_nonzero(scores) == 1
