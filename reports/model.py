@@ -13,7 +13,7 @@ from reports.display import LABEL_LIMIT, TEXT_LIMIT, VERDICT_SIGNS, text
 from reports.parts import ReportInputs, Section
 
 if TYPE_CHECKING:
-    from audits.engine.curve import CurvePoint
+    from audits.engine.curve import CheckpointScore
     from audits.engine.drift import DriftRow
 
 
@@ -60,7 +60,7 @@ def build_report(
     provenance: Mapping[str, str],
     looks: Sequence[Mapping[str, str]],
     plan_summary: Mapping[str, str],
-    curve: "Sequence[CurvePoint]" = (),
+    curve: "Sequence[CheckpointScore]" = (),
 ) -> ReportModel:
     """Return the page for one run.
 
@@ -74,9 +74,10 @@ def build_report(
         looks: the recorded looks at the outcomes, oldest first.
         plan_summary: what the plan fixes, name to value; `decoding` names how answers were decoded.
         curve: the points of the validation curve, sorted by arm, seed and step.
+        preflights: one check a preflight and each comparison that did not pass; None where none belongs to the run.
     """
     inputs = ReportInputs(
-        run, title, decision, gate, tuple(drift), provenance, tuple(looks), plan_summary, tuple(curve)
+        run, title, decision, gate, tuple(drift), provenance, tuple(looks), plan_summary, tuple(curve), preflights
     )
     verdict = "none" if decision is None else text(decision.verdict, LABEL_LIMIT)
     return ReportModel(

@@ -12,7 +12,7 @@ from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 
 if TYPE_CHECKING:
-    from audits.engine.curve import CurvePoint
+    from audits.engine.curve import CheckpointScore
     from audits.engine.drift import DriftRow
 
 
@@ -28,7 +28,7 @@ class ReportInputs:
     provenance: Mapping[str, str]
     looks: tuple[Mapping[str, str], ...]
     plan_summary: Mapping[str, str]
-    curve: "tuple[CurvePoint, ...]" = ()
+    curve: "tuple[CheckpointScore, ...]" = ()
 
 
 @dataclass(frozen=True)

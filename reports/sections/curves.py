@@ -10,7 +10,7 @@ from reports.parts import Column, Command, Figure, Lines, Point, ReportInputs, S
 from reports.series import thin
 
 if TYPE_CHECKING:
-    from audits.engine.curve import CurvePoint
+    from audits.engine.curve import CheckpointScore
 
 ORDER = 50
 BASE_ARM = "base"
@@ -33,7 +33,9 @@ _KINDS = {"clopper_pearson": "Clopper-Pearson", "hoeffding": "Hoeffding"}
 def build(inputs: ReportInputs) -> Section:
     """Return the curves section."""
     again = (
-        Command("curves-command", "every point", command("audit", "sql", inputs.run, "SELECT * FROM validation_curve")),
+        Command(
+            "curves-command", "every point", command("audit", "sql", inputs.run, "SELECT * FROM checkpoint_scores")
+        ),
     )
     if not inputs.curve:
         return Section(
@@ -59,7 +61,7 @@ def build(inputs: ReportInputs) -> Section:
     )
 
 
-def _sampled(curve: "Sequence[CurvePoint]") -> "tuple[list[CurvePoint], list[str]]":
+def _sampled(curve: "Sequence[CheckpointScore]") -> "tuple[list[CheckpointScore], list[str]]":
     """Return the points that chart and table show, and what was left out."""
     notes = []
     series = list(dict.fromkeys((point.arm, point.seed) for point in curve))
@@ -74,7 +76,7 @@ def _sampled(curve: "Sequence[CurvePoint]") -> "tuple[list[CurvePoint], list[str
     return shown, notes
 
 
-def _takeaway(curve: "Sequence[CurvePoint]") -> str:
+def _takeaway(curve: "Sequence[CheckpointScore]") -> str:
     scored = [point for point in curve if math.isfinite(point.score)]
     if not scored:
         return f"None of {count(len(curve))} points has a score for every item, so there is no curve."
@@ -94,20 +96,20 @@ def _takeaway(curve: "Sequence[CurvePoint]") -> str:
     return " ".join(parts)
 
 
-def _last(points: "Sequence[CurvePoint]", arm: str, seed: int) -> "CurvePoint":
+def _last(points: "Sequence[CheckpointScore]", arm: str, seed: int) -> "CheckpointScore":
     return max((point for point in points if (point.arm, point.seed) == (arm, seed)), key=lambda point: point.step)
 
 
-def _with_interval(point: "CurvePoint") -> str:
+def _with_interval(point: "CheckpointScore") -> str:
     interval = f"{brief(point.lower)} to {brief(point.upper)}"
     return f"{brief(point.score)} on {count(point.items)} items ({interval})"
 
 
-def _overlap(one: "CurvePoint", other: "CurvePoint") -> bool:
+def _overlap(one: "CheckpointScore", other: "CheckpointScore") -> bool:
     return one.lower <= other.upper and other.lower <= one.upper
 
 
-def _figures(curve: "Sequence[CurvePoint]") -> list[Figure]:
+def _figures(curve: "Sequence[CheckpointScore]") -> list[Figure]:
     scored = _from_the_base([point for point in curve if math.isfinite(point.score)])
     points = tuple(
         Point(text(point.arm, 30), variant, f"seed {point.seed} {variant}", point.step, value)
@@ -129,7 +131,7 @@ def _figures(curve: "Sequence[CurvePoint]") -> list[Figure]:
     ]
 
 
-def _from_the_base(points: "Sequence[CurvePoint]") -> "list[CurvePoint]":
+def _from_the_base(points: "Sequence[CheckpointScore]") -> "list[CheckpointScore]":
     """Begin every arm's line at the base model; alone, the base model stays a point of its own."""
     base = [point for point in points if point.arm == BASE_ARM]
     arms = list(dict.fromkeys((point.arm, point.seed) for point in points if point.arm != BASE_ARM))
@@ -139,7 +141,7 @@ def _from_the_base(points: "Sequence[CurvePoint]") -> "list[CurvePoint]":
     return sorted([*begun, *(p for p in points if p.arm != BASE_ARM)], key=lambda p: (p.arm, p.seed, p.step))
 
 
-def _table(curve: "Sequence[CurvePoint]", total: int) -> Table:
+def _table(curve: "Sequence[CheckpointScore]", total: int) -> Table:
     part = "" if len(curve) == total else f" ({count(len(curve))} of {count(total)} points)"
     return Table(
         caption=f"Mean score on validation items by arm, seed and step{part}",

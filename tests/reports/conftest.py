@@ -8,7 +8,7 @@ import pytest
 
 from analysis.paired.sample import PairedCounts
 from audits.engine.check import Check, CheckReport, Limit, StepValue
-from audits.engine.curve import CurvePoint
+from audits.engine.curve import CheckpointScore
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.drift import DriftRow
 from reports.emitters.html import render_html
@@ -145,9 +145,12 @@ PLAN = {
 LOOKS = [{"at": "2026-01-02T05:50:00Z", "method": "paired_hoeffding", "verdict": "validated", "registered": "yes"}]
 
 
-def curve_points() -> list[CurvePoint]:
+def curve_points() -> list[CheckpointScore]:
     rows = [("base", 0, 0.42), ("dppo_binary_tv", 10, 0.47), ("dppo_binary_tv", 20, 0.51), ("grpo_clip", 10, 0.46)]
-    return [CurvePoint(arm, 0, step, 200, 0, s, s - 0.07, s + 0.07, "clopper_pearson") for arm, step, s in rows]
+    return [
+        CheckpointScore(arm, 0, f"step{step:06d}", 200, 0, s, s - 0.07, s + 0.07, "clopper_pearson")
+        for arm, step, s in rows
+    ]
 
 
 def page(**changes: Any) -> dict[str, Any]:
@@ -173,6 +176,20 @@ def page(**changes: Any) -> dict[str, Any]:
         ),
         "drift": drift_rows(),
         "curve": curve_points(),
+        "preflights": gate(
+            check(id="correctness", value=37.0, limit=None, unit="comparisons that passed", steps=(), denominator=37),
+            check(id="restoration", status="warn", value=11.0, limit=None, steps=(), denominator=12),
+            check(
+                id="restoration/optimizer/beta2/step_ratio",
+                status="warn",
+                value=None,
+                limit=None,
+                steps=(),
+                reason="unverified: the service's noise hides it",
+            ),
+            status="warn",
+            reasons=("The plan requires correctness, restoration.",),
+        ),
         "provenance": PROVENANCE,
         "looks": LOOKS,
         "plan_summary": PLAN,
@@ -239,7 +256,7 @@ def _not_numbers() -> dict[str, Any]:
             status="inconclusive",
         ),
         drift=[DriftRow("a", 0, step, 0, 0, None, nan, nan, nan, nan, None) for step in range(3)],
-        curve=[CurvePoint("a", 0, step, 9, 2, nan, nan, nan, "none") for step in range(3)],
+        curve=[CheckpointScore("a", 0, f"step{step:06d}", 9, 2, nan, nan, nan, "none") for step in range(3)],
     )
 
 
@@ -261,7 +278,7 @@ def hostile(text: str) -> dict[str, Any]:
                              exploratory=(Exploratory(text, text, (item,)),)),
         "gate": gate(*checks, run=text, status="fail", reasons=(text,)),
         "drift": [DriftRow(text, 0, s, u, 9, 0.1, 0.1, 0.1, 0.2, 0.3, 0.5) for s in range(3) for u in range(2)],
-        "curve": [CurvePoint(text, 0, s, 9, 0, 0.5, 0.2, 0.8, text) for s in range(3)],
+        "curve": [CheckpointScore(text, 0, f"step{s:06d}", 9, 0, 0.5, 0.2, 0.8, text) for s in range(3)],
         "provenance": {text: text},
         "looks": [{text: text}],
         "plan_summary": {text: text, "decoding": text},

@@ -3,7 +3,7 @@
 import math
 from types import SimpleNamespace
 
-from audits.engine.curve import CurvePoint
+from audits.engine.curve import CheckpointScore
 from reports.sections.curves import build
 
 
@@ -12,7 +12,9 @@ def _section(*points):
 
 
 def _point(arm, step, score, half_width=0.05, items=100, seed=0):
-    return CurvePoint(arm, seed, step, items, 0, score, score - half_width, score + half_width, "clopper_pearson")
+    return CheckpointScore(
+        arm, seed, f"step{step:06d}", items, 0, score, score - half_width, score + half_width, "clopper_pearson"
+    )
 
 
 def test_every_point_stands_with_its_interval_in_sentence_table_and_chart():
@@ -37,7 +39,7 @@ def test_overlapping_intervals_are_called_no_change():
 
 
 def test_a_point_with_unscored_samples_is_counted_and_not_drawn():
-    broken = CurvePoint("dppo", 0, 10, 100, 3, math.nan, math.nan, math.nan, "none")
+    broken = CheckpointScore("dppo", 0, "step000010", 100, 3, math.nan, math.nan, math.nan, "none")
     section = _section(_point("base", 0, 0.3), broken)
     assert "1 points have samples without a score and are not drawn" in section.takeaway
     assert [point.series for point in section.figures[0].chart.points] == ["base"] * 3
