@@ -204,7 +204,10 @@ def test_what_is_asked_about_a_prompt_comes_back_in_its_shape(client):
 
     assert dense.topk_prompt_logprobs[0] is None
     assert [len(row) for row in dense.topk_prompt_logprobs[1:]] == [3] * 7
-    assert all(row[0][1] >= own - 1e-6 for row, own in zip(dense.topk_prompt_logprobs[1:], dense.prompt_logprobs[1:]))
+    assert all(
+        row[0][1] >= own - 1e-6
+        for row, own in zip(dense.topk_prompt_logprobs[1:], dense.prompt_logprobs[1:], strict=True)
+    )
     assert dense.prompt_alt_tokens.tokens.to_numpy().shape == (7, 2)
     assert dense.prompt_alt_tokens.logprobs.to_numpy().max() <= 0
     assert sparse.target_prompt_logprobs.sparse_crow_indices is not None
