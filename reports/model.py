@@ -61,6 +61,7 @@ def build_report(
     looks: Sequence[Mapping[str, str]],
     plan_summary: Mapping[str, str],
     curve: "Sequence[CheckpointScore]" = (),
+    preflights: CheckReport | None = None,
 ) -> ReportModel:
     """Return the page for one run.
 

@@ -29,6 +29,7 @@ class ReportInputs:
     looks: tuple[Mapping[str, str], ...]
     plan_summary: Mapping[str, str]
     curve: "tuple[CheckpointScore, ...]" = ()
+    preflights: CheckReport | None = None
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,7 @@ def _inconclusive() -> dict[str, Any]:
 
 
 def _empty() -> dict[str, Any]:
-    return page(decision=None, gate=None, drift=[], curve=[], provenance={}, looks=[], plan_summary={})
+    return page(decision=None, gate=None, preflights=None, drift=[], curve=[], provenance={}, looks=[], plan_summary={})
 
 
 def _not_numbers() -> dict[str, Any]:
@@ -278,6 +278,7 @@ def hostile(text: str) -> dict[str, Any]:
                              exploratory=(Exploratory(text, text, (item,)),)),
         "gate": gate(*checks, run=text, status="fail", reasons=(text,)),
         "drift": [DriftRow(text, 0, s, u, 9, 0.1, 0.1, 0.1, 0.2, 0.3, 0.5) for s in range(3) for u in range(2)],
+        "preflights": gate(*checks, run=text, status="fail", reasons=(text,)),
         "curve": [CheckpointScore(text, 0, f"step{s:06d}", 9, 0, 0.5, 0.2, 0.8, text) for s in range(3)],
         "provenance": {text: text},
         "looks": [{text: text}],

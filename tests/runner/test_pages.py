@@ -2,9 +2,10 @@
 
 import pytest
 from made_run import evals as outcomes_of
-from made_run import right, write_experiment, write_outcomes
+from made_run import made_plan, right, sealed, write_experiment, write_outcomes
 
 from audits.store.looks import read_looks
+from audits.store.preflights import Comparison, PreflightResult, write_result
 from audits.store.reader import open_run
 from runner.pages import build_page
 
@@ -39,3 +40,27 @@ def test_imported_outcomes_have_a_decision_and_no_gate(tmp_path):
     page = build_page(open_run(write_outcomes(tmp_path / "run", arms)))
     assert page.verdict == "validated"
     assert "no sealed plan" in words(page)
+
+
+def test_the_pilot_s_preflights_stand_beside_the_full_run(tmp_path):
+    plan = made_plan(preflights__restoration__required=True, preflights__correctness__required=True)
+    full = write_experiment(tmp_path, plan)
+    failed = Comparison(path="saved_state/restored", metric="logprob", status="fail", largest_deviation=0.5,
+                        limit={"max": 1e-6}, n=19, reason="off by 0.5 at token 3")  # fmt: skip
+    write_result(
+        tmp_path / "pilot",
+        PreflightResult(id="restoration", status="fail", plan_sha256=sealed(plan).sha256, comparisons=[failed]),
+    )
+    page = words(build_page(open_run(full)))
+    assert "restoration/saved_state/restored/logprob" in page
+    assert "off by 0.5 at token 3" in page
+    assert "The plan requires correctness, restoration." in page
+    assert "No result of the correctness preflight is there." in page
+
+
+def test_a_preflight_of_another_plan_is_named_as_such(tmp_path):
+    full = write_experiment(tmp_path)
+    write_result(tmp_path / "pilot", PreflightResult(id="restoration", status="pass", plan_sha256="0" * 64))
+    page = words(build_page(open_run(full)))
+    assert "The plan requires no preflight." in page
+    assert "The restoration preflight was made for another plan." in page
