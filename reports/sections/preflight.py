@@ -16,6 +16,9 @@ def build(inputs: ReportInputs) -> Section:
             id="preflight",
             title="Preflights",
             takeaway="No preflight belongs to this run: nothing here shows that losses, service and budget were tried.",
+            commands=(
+                Command("preflight-command", "what a preflight compares", command("audit", "preflight", "--help")),
+            ),
         )
     return Section(
         id="preflight",

@@ -80,7 +80,7 @@ def test_a_failed_preflight_refuses_the_full_run_and_names_the_path(audit, make_
     assert audit("preflight", tmp_path / "plan.json", "--out", pilot, "--service", backend.url).code == 1
     assert "fail" in audit.out
     assert "wall_minutes" in audit.out
-    with pytest.raises(Refused, match="feasibility preflight is fail: budget, wall_minutes: the whole interval") as error:
+    with pytest.raises(Refused, match="feasibility preflight is fail: budget, wall_minutes: the whole") as error:
         prepare(sealed, "full", tmp_path / "full", pilot, progress)
     assert error.value.exit_code == 4
 
