@@ -7,20 +7,24 @@ import typer
 from analysis.errors import AuditError
 
 
-def choose_run(named: Path | None, *, kinds: tuple[str, ...] = ("pilot", "full", "imported")) -> Path:
+def choose_run(named: str | None, *, kinds: tuple[str, ...] = ("pilot", "full", "imported")) -> Path:
     """Return the named run, or the newest one under `runs/` by start time, echoed on stderr.
 
     Args:
-        named: the command's argument.
+        named: the command's argument: a directory, or a URL of an object store.
         kinds: kinds of run that may be chosen when none is named.
 
     Raises:
-        AuditError: none is named and there is none under `runs/`.
+        AuditError: none is named and there is none under `runs/`, or a URL cannot be reached.
     """
+    from audits.store.location import is_local, locate
     from audits.store.manifest import MANIFEST_NAME, read_manifest
 
     if named is not None:
-        return named
+        path = locate(named)
+        if not is_local(path):
+            typer.echo(f"audit: {named} is only read: nothing is recorded there", err=True)
+        return path
     found = []
     for manifest_path in Path("runs").glob(f"*/{MANIFEST_NAME}"):
         try:

@@ -1,15 +1,14 @@
 """Whether a run may carry its plan's claim: the seal, the linked pilot's gate, the required preflights."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
 from audits.engine.check import CheckReport, combine
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
+from audits.store.location import beside
 from audits.store.preflights import read_result, result_path
 from audits.store.reader import Run, open_run
 from audits.store.seal import SealedPlan, canonical_json, sha256_hex
@@ -110,11 +109,12 @@ def linked_pilot(run: Run) -> tuple[Run | None, str]:
     if link is None:
         return None, "no pilot is linked to this run"
     try:
-        if not (run.path / link.path).is_dir():
+        path = beside(run.path, link.path)
+        if not path.is_dir():
             return None, f"the linked pilot {link.path} is not there"
     except (OSError, ValueError):
         return None, f"{link.path!r} is no path of a pilot"
-    pilot = open_run(Path(os.path.normpath(run.path / link.path)))
+    pilot = open_run(path)
     if pilot.manifest.run_id != link.run_id:
         return None, f"{link.path} holds run {pilot.manifest.run_id}, not the pilot {link.run_id} that allowed this run"
     return pilot, ""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from audits.store.location import parquet_file
 from audits.store.reader import Run
 
 
@@ -33,12 +34,10 @@ def phase_times(run: Run) -> tuple[PhaseTime, ...]:
     Raises:
         OSError: a listed file is missing.
     """
-    import pyarrow.parquet as pq
-
     found = []
     for (arm, seed), records in run.partitions("phases").items():
         for record in records:
-            with pq.ParquetFile(run.path / record.path) as parquet:
+            with parquet_file(run.path / record.path) as parquet:
                 rows = parquet.read(["step", "phase", "started_at", "seconds"]).to_pylist()
             found += [PhaseTime(arm, seed, **row) for row in rows]
     return tuple(sorted(found, key=lambda phase: (phase.arm, phase.seed, phase.started_at)))

@@ -7,12 +7,15 @@ from typing import Any
 
 from analysis.errors import AuditError
 from audits.store.durable import append_lines
+from audits.store.location import is_local
 
 LOOKS_NAME = "looks.jsonl"
 
 
 def record_look(run: Path, look: Mapping[str, Any]) -> bool:
     """Append a look to the run and return whether it could be recorded; a run may be read-only."""
+    if not is_local(run):
+        return False
     try:
         append_lines(run / LOOKS_NAME, [json.dumps(look, sort_keys=True, ensure_ascii=False)])
     except OSError:

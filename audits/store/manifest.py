@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from analysis.errors import AuditError
 from audits.store.durable import write_whole
 from audits.store.layout import outside_fault, path_fault
+from audits.store.location import is_local
 from audits.store.schema import FORMAT_VERSION, Table, tables
 
 MANIFEST_NAME = "run.json"
@@ -150,9 +151,13 @@ def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
 def _path_fault(run: Path, record: FileRecord, table: Table | None) -> str | None:
     """Return what is wrong with a path; where a table of another version stands is its own business, if inside."""
     fault = outside_fault(record.path) if table is None else path_fault(record.path, table.name, table.partitioned)
-    if fault is None and Path(os.path.realpath(run / record.path)) != Path(os.path.realpath(run)) / record.path:
+    if fault is None and is_local(run) and _leads_elsewhere(run, record.path):
         return "is a link: a run holds its files itself"
     return fault
+
+
+def _leads_elsewhere(run: Path, path: str) -> bool:
+    return Path(os.path.realpath(run / path)) != Path(os.path.realpath(run)) / path
 
 
 def write_manifest(run: Path, manifest: Manifest) -> None:

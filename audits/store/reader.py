@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
 from audits.store.layout import checkpoint_of, partition_of, step_of
+from audits.store.location import parquet_file
 from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
 from audits.store.scan import create_table_view, create_views, engine_errors, scratch_connection
 from audits.store.schema import Table, tables
@@ -22,7 +23,7 @@ class Run:
     """A run directory that was opened and whose manifest is readable.
 
     Attributes:
-        path: the directory.
+        path: the directory, or its URL in an object store.
         manifest: `run.json`.
         sealed: the plan sealed in it, None for outcomes imported without one.
         files: the whole files by `files.jsonl`.
@@ -97,7 +98,6 @@ def check_files(run: Run, table: Table) -> Any:
 
 def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
         size = path.stat().st_size
@@ -106,11 +106,11 @@ def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
             f"{path}: is listed in files.jsonl and is missing. Restore it, or run the experiment again"
         ) from None
     except OSError as error:
-        raise AuditError(f"{path}: not readable ({error.strerror})") from error
+        raise AuditError(f"{path}: not readable ({error.strerror or error})") from error
     if size != record.bytes:
         raise AuditError(f"{path}: has {size} bytes, files.jsonl says {record.bytes}: truncated or changed")
     try:
-        with pq.ParquetFile(path) as parquet:
+        with parquet_file(path) as parquet:
             rows, schema = parquet.metadata.num_rows, parquet.schema_arrow
             if rows != record.rows:
                 raise AuditError(

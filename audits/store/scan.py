@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
 from audits.store.layout import partition_of
+from audits.store.location import attach, is_local
 from audits.store.manifest import FileRecord
 from audits.store.schema import SQL_FOLDER, Table, tables
 
@@ -23,7 +24,7 @@ class Batch:
     """Some whole files of one table; no step of an arm and seed is split over two batches.
 
     Attributes:
-        run: the run's directory.
+        run: where the run stands.
         table: table of the run format.
         records: the files.
     """
@@ -126,6 +127,7 @@ def create_table_view(
 
     The path's `arm` and `seed` are columns of a partitioned table.
     """
+    attach(connection, run)
     keys = _KEYS if table.partitioned else ()
     columns = [*keys, *((column.name, column.sql_type) for column in table.columns)]
     nothing = ", ".join(f'CAST(NULL AS {sql_type}) AS "{name}"' for name, sql_type in columns)
@@ -160,5 +162,5 @@ def _scan(run: Path, records: tuple[FileRecord, ...]) -> str:
 def _sql_path(path: Path) -> str:
     # A run directory may be called `run[1]`; DuckDB would read the bracket as a pattern. Absolute, because it would
     # read a first folder with a colon as the name of a service.
-    literal = "".join(f"[{character}]" if character in "*?[" else character for character in path.absolute().as_posix())
-    return sql_text(literal)
+    place = path.absolute().as_posix() if is_local(path) else str(path)
+    return sql_text("".join(f"[{character}]" if character in "*?[" else character for character in place))

@@ -5,8 +5,9 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
+from audits.store.location import is_local, parquet_file
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, FileRecord
 from audits.store.reader import Run
 from audits.store.schema import tables
@@ -73,19 +74,24 @@ def _line_fault(run: Run, record: FileRecord) -> str | None:
 
 def _file_fault(path: Path, record: FileRecord) -> str | None:
     try:
-        with open(path, "rb", opener=_without_waiting) as handle:
-            found = os.fstat(handle.fileno())
-            if not stat.S_ISREG(found.st_mode):
+        with _opened(path) as handle:
+            if is_local(path) and not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
                 return "is not a file"
-            if found.st_size != record.bytes:
-                return f"has {found.st_size} bytes, {FILES_NAME} says {record.bytes}"
+            size = handle.seek(0, os.SEEK_END)
+            if size != record.bytes:
+                return f"has {size} bytes, {FILES_NAME} says {record.bytes}"
+            handle.seek(0)
             if hashlib.file_digest(handle, "sha256").hexdigest() != record.sha256:
                 return f"its sha256 is not the one in {FILES_NAME}: its content changed"
     except FileNotFoundError:
         return f"is listed in {FILES_NAME} and is missing"
     except OSError as error:
-        return f"not readable ({error.strerror})"
+        return f"not readable ({error.strerror or error})"
     return _page_fault(path, record)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=_without_waiting) if is_local(path) else path.open("rb")
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -95,13 +101,10 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _page_fault(path: Path, record: FileRecord) -> str | None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
         # Unless it is told to buffer, the reader holds a whole row group, which can be the whole file.
-        with pq.ParquetFile(
-            path, page_checksum_verification=True, buffer_size=_READ_BYTES, pre_buffer=False
-        ) as parquet:
+        with parquet_file(path, page_checksum_verification=True, buffer_size=_READ_BYTES, pre_buffer=False) as parquet:
             rows = sum(batch.num_rows for batch in parquet.iter_batches(_batch_rows(parquet.metadata)))
     except (pa.ArrowException, OSError) as error:
         return f"not a readable Parquet file ({(str(error).splitlines() or [''])[0]})"

@@ -1,7 +1,6 @@
 """`audit decide`: the verdict by the registered rule."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,8 @@ from runner.formats import Format
 
 def command(
     run: Annotated[
-        Path | None, typer.Argument(help="Run directory; default: the newest full or imported one under ./runs.")
+        str | None,
+        typer.Argument(help="Run directory or s3://… URL; default: the newest full or imported one under ./runs."),
     ] = None,
     method: Annotated[
         str | None, typer.Option(help="Decision method; beside a registered one it is exploratory.")

@@ -7,18 +7,23 @@ import typer
 
 
 def command(
-    run: Annotated[Path | None, typer.Argument(help="Run directory; default: the newest under ./runs.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run.")] = None,
 ) -> None:
     """Write the decision report as one file that needs no network. It records no look at the outcomes."""
     from analysis.errors import AuditError
     from audits.store.durable import write_whole
+    from audits.store.location import is_local
     from audits.store.reader import open_run
     from reports.emitters.html import render_html
     from runner.pages import build_page
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run))
+    if out is None and not is_local(opened.path):
+        raise AuditError(f"{opened.path}: the page cannot be written there. Name a file of this machine with --out")
     page = render_html(build_page(opened)).encode()
     target = out if out is not None else opened.path / "report.html"
     try:
