@@ -3,13 +3,18 @@
 Every worker must see the run under the same path: one machine, a shared file system, or an object store.
 """
 
+import contextlib
+import dataclasses
 import importlib.util
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from analysis.errors import AuditError
 from audits.engine.executors import Scan
+from audits.store.location import is_local
+from audits.store.schema import SQL_FOLDER
 
 TASKS_AHEAD = 4
 """Tasks in flight for each core of the cluster: enough to keep it busy, few enough to bound the results held."""
@@ -17,6 +22,9 @@ TASKS_AHEAD = 4
 
 def run_scans(scans: Iterable[Scan], address: str | None) -> Iterator[Any]:
     """Yield the rows of each scan as an Arrow table, in the order of the scans.
+
+    The first call connects, and the connection lasts as long as the process: starting a cluster takes seconds, and a
+    report scans several times. A connection that the caller made is used as it is.
 
     Args:
         scans: the work.
@@ -29,34 +37,40 @@ def run_scans(scans: Iterable[Scan], address: str | None) -> Iterator[Any]:
         raise AuditError("--engine ray needs Ray: pip install 'runaudit[ray]'")
     import ray
 
-    started = not ray.is_initialized()
-    if started:
+    if not ray.is_initialized():
         _connect(address)
-    try:
-        task = ray.remote(num_cpus=1)(_scan)
-        waiting: deque[Any] = deque()
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        ahead = TASKS_AHEAD * max(1, int(resources.get("CPU", 1)))
-        for scan in scans:
-            waiting.append(task.remote(scan))
-            if len(waiting) >= ahead:
-                yield _result(waiting.popleft())
-        while waiting:
+    task = ray.remote(num_cpus=1)(_scan)
+    waiting: deque[Any] = deque()
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    ahead = TASKS_AHEAD * max(1, int(resources.get("CPU", 1)))
+    for scan in scans:
+        waiting.append(task.remote(_anywhere(scan)))
+        if len(waiting) >= ahead:
             yield _result(waiting.popleft())
-    finally:
-        if started:
-            ray.shutdown()
+    while waiting:
+        yield _result(waiting.popleft())
 
 
 def _connect(address: str | None) -> None:
     import logging
 
+    # Read when Ray starts a cluster: nothing about this machine is sent anywhere unless its owner asked for it.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
     try:
-        ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+        # Ray puts the current directory first on the workers' path, where a folder `audits` would hide this package.
+        with contextlib.chdir(SQL_FOLDER.parent):
+            ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, ImportError, RuntimeError, ValueError) as error:
         raise AuditError(f"--engine ray: no cluster at {address or 'this machine'} ({error})") from error
+
+
+def _anywhere(scan: Scan) -> Scan:
+    """Return the scan with a path that does not depend on the directory in which a worker stands."""
+    if not is_local(scan.batch.run):
+        return scan
+    return Scan(dataclasses.replace(scan.batch, run=scan.batch.run.absolute()), scan.sql)
 
 
 def _scan(scan: Scan) -> Any:
