@@ -1,7 +1,6 @@
 """`audit gate`: was the treatment really active in the pilot?"""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,9 @@ from runner.formats import Format
 
 
 def command(
-    run: Annotated[Path | None, typer.Argument(help="Run directory; default: the newest under ./runs.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
+    ] = None,
     format: Annotated[Format, typer.Option(help="How the checks are printed.")] = Format.table,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
 ) -> None:
