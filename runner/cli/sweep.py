@@ -35,8 +35,9 @@ def command(
     Exit codes: 0 a rate is chosen, 2 usage, plan or service, 4 the rule chooses none, 130 interrupted.
     """
     from runner.loop.backend import open_backend
-    from runner.loop.launch import STATE_NAME, load_plan, service_for
+    from runner.loop.launch import load_plan, service_for
     from runner.loop.progress import progress_for
+    from runner.loop.saved_states import STATE_NAME
     from runner.loop.sweep import rate_plans, require_free_folder, run_sweep
 
     sealed = load_plan(plan)

@@ -31,6 +31,11 @@ def dataset_rows(dataset: Dataset, split: str, environment: Mapping[str, str] = 
     return _hub_rows(dataset, split)
 
 
+def source_of(dataset: Dataset, environment: Mapping[str, str] = os.environ) -> str:
+    """Return in words where `dataset_rows` would read, without a path of this machine."""
+    return f"{DATA_VARIABLE}/{dataset.name}" if environment.get(DATA_VARIABLE) else "Hugging Face hub"
+
+
 def shuffled_as_the_hub_does(count: int, seed: int) -> list[int]:
     """Return the order into which `datasets.Dataset.shuffle(seed)` brings a data set of so many rows."""
     datasets = _datasets()

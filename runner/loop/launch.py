@@ -19,6 +19,7 @@ from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.budget import BudgetClock
+from runner.loop.dataset_rows import source_of
 from runner.loop.experiment import BudgetReached, run_experiment
 from runner.loop.journal import PROGRESS_NAME, Journal, pace_of, read_events, seconds_at_work
 from runner.loop.names import unresolved_names
@@ -236,6 +237,9 @@ def _settings(kind: Kind, plan: Plan) -> dict[str, Any]:
         "steps": steps_of(kind, plan),
         "lora_rank": plan.lora_rank,
         "task": plan.task.model_dump(),
+        "dataset": None
+        if plan.dataset is None
+        else {**plan.dataset.model_dump(), "read_from": source_of(plan.dataset)},
         "rollout": plan.rollout.model_dump(),
         "optimizer": plan.optimizer.model_dump(),
         "losses": {name: loss.model_dump() for name, loss in plan.losses.items() if name in losses},

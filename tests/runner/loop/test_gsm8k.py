@@ -9,7 +9,7 @@ import pytest
 
 from analysis.errors import AuditError
 from analysis.plan.model import Dataset, Rollout, Task
-from runner.loop.dataset_rows import DATA_VARIABLE, dataset_rows, shuffled_as_the_hub_does
+from runner.loop.dataset_rows import DATA_VARIABLE, dataset_rows, shuffled_as_the_hub_does, source_of
 from runner.loop.prompts import PromptRenderer
 from runner.loop.task import Completion, load_task, training_grader
 
@@ -202,6 +202,11 @@ def test_a_damaged_local_file_is_named(tmp_path, name, content, message):
 def test_missing_local_files_name_both_ways_out(tmp_path):
     with pytest.raises(AuditError, match=r"test\.jsonl nor .*test\.parquet is there.* unset RUNAUDIT_DATA"):
         dataset_rows(DATASET, "test", {DATA_VARIABLE: str(tmp_path)})
+
+
+def test_a_run_records_where_its_rows_came_from():
+    assert source_of(DATASET, {}) == "Hugging Face hub"
+    assert source_of(DATASET, {DATA_VARIABLE: "/somewhere/private"}) == "RUNAUDIT_DATA/gsm8k"
 
 
 def test_a_silent_hub_names_both_ways_out(monkeypatch):
