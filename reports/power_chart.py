@@ -1,18 +1,14 @@
-"""Power against the true gap, one line a discordance: a drawing for a file, with no script in it."""
+"""Power against the true gap, one line a discordance."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from reports.charts import _CONFIG, SERIES_COLOURS
 from reports.display import text
 
-WIDTH = 760
 HEIGHT = 340
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-_TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -28,29 +24,6 @@ class Curve:
     method: str
     discordance: float
     points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
-class PowerPage:
-    """What stands on the page: all words and numbers are decided before it is drawn.
-
-    Attributes:
-        title: one line.
-        sentences: paragraphs above the chart.
-        columns: heads of the table.
-        rows: its cells.
-        notes: lines beneath.
-        curves: the lines of the chart.
-        target: the power asked for, a dotted line.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-    curves: tuple[Curve, ...]
-    target: float
 
 
 def power_spec(curves: Sequence[Curve], target: float) -> dict[str, Any]:
@@ -91,31 +64,3 @@ def power_spec(curves: Sequence[Curve], target: float) -> dict[str, Any]:
     aim = alt.Chart(alt.InlineData(values=[{"y": target}])).mark_rule(color="currentColor", strokeDash=[1, 3])
     drawn: dict[str, Any] = alt.layer(aim.encode(y=alt.Y("y:Q")), lines).properties(height=HEIGHT).to_dict()
     return {**drawn, "config": _CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}}
-
-
-def power_svg(page: PowerPage) -> str:
-    """Return the chart as an SVG file of its own: the page's colours in place of its variables."""
-    from reports.vega import SVG, render_svg
-
-    drawn = render_svg(power_spec(page.curves, page.target), WIDTH, "power")
-    colours = dict(reversed(re.findall(r"(--[a-z0-9]+): (#[0-9a-f]{6});", _css())))
-    filled = re.sub(r"var\((--[a-z0-9]+)\)", lambda found: colours[found[1]], drawn)
-    # An image beside no page has no scheme to follow: black on white.
-    style = 'style="color: #1b1f24; background: #ffffff"'
-    return filled.replace("<svg ", f'<svg xmlns="{SVG}" {style} ' if "xmlns=" not in filled else f"<svg {style} ", 1)
-
-
-def power_html(page: PowerPage) -> str:
-    """Return one page with chart and table that holds no script and asks the network for nothing."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from reports.vega import render_svg
-
-    # Jinja's own choice by file name is off for *.html.j2.
-    environment = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    drawn = render_svg(power_spec(page.curves, page.target), WIDTH, "power")
-    return environment.get_template("power.html.j2").render(page=page, svg=drawn, css=_css())
-
-
-def _css() -> str:
-    return (_TEMPLATES / "page.css").read_text(encoding="utf-8")

@@ -1,12 +1,14 @@
 """Drift of the policy from the sampler, by arm, seed, step and update."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.errors import AuditError
 from analysis.plan.model import Plan
 from audits.engine.ask import answer_all
 from audits.engine.check import CheckReport, StepValue, combine
+from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, RuleKind, RuleShare, rule_shares, rules_of
 from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import loss_parameters
 from audits.engine.measure import Measurement, measure_all
@@ -14,6 +16,7 @@ from audits.engine.metric import load_metric
 from audits.engine.request import Request
 from audits.engine.watch import watch_asks, watched_metrics
 from audits.store.reader import Run
+from audits.store.schema import tables
 
 _FIGURES = {
     "masked_share": "dppo_masked_token_fraction",
@@ -57,6 +60,58 @@ class DriftRow:
     kl_k3: float = math.nan
     effective_sample_size: float = math.nan
     ratio_max: float = math.nan
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """What `audit drift` shows of a run.
+
+    Attributes:
+        checks: watched metrics and the onsets found in them.
+        rows: every minibatch update of every arm.
+        shares: what each loss's rule would have taken away on each arm's batches.
+        curve: the same over a range of thresholds, empty where it was not asked for.
+    """
+
+    checks: CheckReport
+    rows: tuple[DriftRow, ...]
+    shares: tuple[RuleShare, ...]
+    curve: tuple[RuleShare, ...]
+
+
+def drift_report(
+    run: Run, plan: Plan | None, *, rules: Sequence[Rule] = (), curve_of: RuleKind | None = None, engine: Engine = LOCAL
+) -> DriftReport:
+    """Return drift by step, onsets and counterfactual masks of every arm that was logged.
+
+    Masks and clips are looked at on the last update of a batch, where the policy is furthest from its sampler.
+
+    Args:
+        run: the run.
+        plan: gives the thresholds of its losses, None where the run has none.
+        rules: looked at beside the plan's.
+        curve_of: the rule to draw over a range of thresholds, None for no curve.
+        engine: where the scans run.
+
+    Raises:
+        AuditError: the run has no token log, or a file is damaged.
+    """
+    arms = arms_of(run)
+    if not run.has("tokens"):
+        raise AuditError(
+            f"{run.path}: table tokens was never logged, and drift is measured from it; "
+            f"{tables()['tokens'].written_by} writes it"
+        )
+    rows = drift_by_step(run, plan, engine)
+    update = max((row.update for row in rows), default=0)
+    wanted = dict.fromkeys([*(rules_of(plan) if plan is not None else ()), *rules])
+    curve = [Rule(curve_of, threshold) for threshold in CURVE_THRESHOLDS] if curve_of is not None else []
+    return DriftReport(
+        checks=watch_run(run, plan, engine),
+        rows=rows,
+        shares=rule_shares(run, arms, tuple(wanted), update, engine),
+        curve=rule_shares(run, arms, curve, update, engine),
+    )
 
 
 def drift_by_step(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> tuple[DriftRow, ...]:

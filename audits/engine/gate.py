@@ -8,6 +8,7 @@ from analysis.plan.model import Plan
 from audits.engine.ask import answer_all
 from audits.engine.check import Check, CheckReport, Limit, combine
 from audits.engine.completeness import check_steps
+from audits.engine.evidence import leave_evidence
 from audits.engine.executors import LOCAL, Engine
 from audits.engine.judge import Question, cannot_ask
 from audits.engine.metric import Metric, load_metric
@@ -17,7 +18,9 @@ from audits.store.policy import read_waivers
 from audits.store.reader import Run
 
 
-def evaluate_gate(run: Run, plan: Plan, *, engine: Engine = LOCAL, today: datetime.date | None = None) -> CheckReport:
+def evaluate_gate(
+    run: Run, plan: Plan, *, engine: Engine = LOCAL, today: datetime.date | None = None, evidence: bool = False
+) -> CheckReport:
     """Evaluate the plan's activation gate on the logs of a run.
 
     Args:
@@ -25,6 +28,7 @@ def evaluate_gate(run: Run, plan: Plan, *, engine: Engine = LOCAL, today: dateti
         plan: whose gate; usually the plan sealed in the run.
         engine: where the scans run.
         today: the day on which a waiver must not have expired; default the day of the call, UTC.
+        evidence: leave the rows behind each failing check in the run.
 
     Raises:
         AuditError: the gate names an unknown metric or threshold, or a file or the policy of the run is damaged.
@@ -37,7 +41,10 @@ def evaluate_gate(run: Run, plan: Plan, *, engine: Engine = LOCAL, today: dateti
     seeds = {arm.condition: seeds_of(plan, arm.condition) for arm in plan.arms}
     watched = watch_asks(run, watched_metrics(in_gate=True), seeds, loss_parameters(plan), n_steps)
     questions = [found for found in asked if isinstance(found, Question)]
-    answers = iter(answer_all(run, [*questions, *watched], engine))
+    answered = answer_all(run, [*questions, *watched], engine)
+    if evidence:
+        answered[: len(questions)] = leave_evidence(run, list(zip(questions, answered, strict=False)))
+    answers = iter(answered)
     checks = [check_steps(run, plan, n_steps)]
     checks += [next(answers) if isinstance(found, Question) else found for found in asked]
     checks += answers

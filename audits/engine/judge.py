@@ -8,6 +8,7 @@ from functools import cached_property
 from audits.engine.check import Check, Limit, Status
 from audits.engine.measure import Measurement, measure
 from audits.engine.metric import Metric
+from audits.engine.passes import CHECKED_SOURCES
 from audits.engine.request import Request, scope
 from audits.store.reader import Run, connect
 from audits.store.schema import tables
@@ -34,6 +35,11 @@ class Question:
     update: int | None
     limit: Limit
     measures: str
+
+    @property
+    def scope(self) -> str:
+        """The WHERE condition of the rows that are asked for."""
+        return scope(self.arm, self.update, self.seeds, self.n_steps)
 
     @cached_property
     def missing(self) -> Check | None:
@@ -109,10 +115,14 @@ def _judge(question: Question, found: Measurement, first: Measurement | None) ->
             value=None,
             status="fail",
             reason=f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure",
-            mend="find them: SELECT * FROM loss_tokens WHERE NOT is_valid",
+            mend=f"find them: SELECT * FROM {metric.source} WHERE NOT is_valid",
         )
     if isinstance(found.value, float) and not math.isfinite(found.value):
-        reason = "the logged numbers are finite, and what is computed of them overflows: no figure"
+        reason = (
+            "the logged numbers are finite, and what is computed of them overflows: no figure"
+            if metric.source in CHECKED_SOURCES
+            else f"a number of table {metric.table} is NaN or infinite, or their sum overflows: no figure"
+        )
         return replace(check, value=None, status="fail", reason=reason, mend=f"find them: {found.sql}")
     check = replace(check, notes=tuple(_notes(question, found, first)))
     wanted = len(question.seeds) * question.n_steps

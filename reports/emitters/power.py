@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any, TextIO
 
-from analysis.errors import AuditError
 from analysis.power_answer import Observed, PowerAnswer, Study
 from analysis.power_study import Row
+from reports.chart_page import Chart, ChartPage, write_chart_page
 from reports.display import count, text
 from reports.emitters.json import dumps
-from reports.power_chart import Curve, PowerPage, power_html, power_svg
+from reports.power_chart import Curve, power_spec
 
 _ABSENT = "–"
 
@@ -49,16 +49,10 @@ def write_chart(answer: PowerAnswer, path: Path) -> None:
     Raises:
         AuditError: another ending, or the file cannot be written.
     """
-    draw = {".html": power_html, ".svg": power_svg}.get(path.suffix.lower())
-    if draw is None:
-        raise AuditError(f"--chart {path}: name a file that ends in .html or .svg")
-    try:
-        path.write_text(draw(_page(answer)), encoding="utf-8")
-    except OSError as error:
-        raise AuditError(f"--chart {path}: cannot be written: {error.strerror or error}") from error
+    write_chart_page(_page(answer), path)
 
 
-def _page(answer: PowerAnswer) -> PowerPage:
+def _page(answer: PowerAnswer) -> ChartPage:
     first = answer.studies[0]
     several = len(answer.studies) > 1
     columns = tuple(dict.fromkeys(name for study in answer.studies for name in _columns(study)))
@@ -68,16 +62,24 @@ def _page(answer: PowerAnswer) -> PowerPage:
             cells = dict(zip(_columns(study), _cells(study, row), strict=True))
             rows.append((study.setting.method.id, *(cells.get(name, _ABSENT) for name in columns)))
     title = "What these methods can show" if several else f"What {first.setting.method.id} can show"
-    return PowerPage(
+    curves = [
+        Curve(study.setting.method.id, row.discordance, row.curve) for study in answer.studies for row in study.rows
+    ]
+    target = first.setting.target
+    return ChartPage(
+        kind="Power",
         title=f"{title} with {count(first.setting.n_items)} items",
         sentences=tuple(f"{_head(study)}. {study.computation.capitalize()}." for study in answer.studies),
         columns=("method", *columns),
         rows=tuple(rows),
         notes=(*answer.notes, *_observed_notes(answer.observed)),
-        curves=tuple(
-            Curve(study.setting.method.id, row.discordance, row.curve) for study in answer.studies for row in study.rows
+        charts=(
+            Chart(
+                power_spec(curves, target),
+                "Power against the true gap, a line for each discordance; the table has the same figures.",
+                f"Dotted: a power of {100 * target:.0f} %.",
+            ),
         ),
-        target=first.setting.target,
     )
 
 

@@ -115,13 +115,17 @@ def _body(run: str, check: Check) -> "RenderableType":
     from rich.text import Text
 
     lines = [
-        Text.assemble((check_name(check), "bold"), f"  {value_text(check)}, limit {limit_text(check)}"),
+        Text.assemble((check_name(check), "bold"), f"  {value_text(check)}{_limit(check)}"),
         Text(f"{counted_text(check)}, {count(check.rows_examined)} rows read · {text(check.definition, 200)}", "dim"),
     ]
     lines += [Text(remark) for remark in remarks(check)]
     again = sql_command(run, check) if check.status not in {"pass", "not_applicable"} else None
     lines += [Text(printable(line), "dim") for line in again.split("\n")] if again else []
     return Group(*lines)
+
+
+def _limit(check: Check) -> str:
+    return "" if check.limit is None else f", limit {limit_text(check)}"
 
 
 def _facts(report: DecisionReport) -> list[tuple[str, str]]:

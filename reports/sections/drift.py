@@ -45,6 +45,27 @@ def build(inputs: ReportInputs) -> Section:
             commands=command_line,
         )
     rows, notes = _sampled(inputs.drift)
+    return Section(
+        id="drift",
+        title="Drift from the sampler",
+        takeaway=_takeaway(inputs.drift),
+        figures=_figures(rows),
+        tables=(_table(rows, len(inputs.drift)),),
+        commands=command_line,
+        notes=(
+            "|Δp| is |p_current − p_sampler| of the sampled token. Every share and quantile is over the loss tokens of "
+            "one update; updates are counted from 0.",
+            *notes,
+        ),
+    )
+
+
+def drift_figures(drift: "Sequence[DriftRow]") -> tuple[Figure, ...]:
+    """Return the charts of drift over steps; of a long run evenly chosen steps."""
+    return _figures(_sampled(drift)[0]) if drift else ()
+
+
+def _figures(rows: "Sequence[DriftRow]") -> tuple[Figure, ...]:
     figures = [
         _lines("drift-0", rows, "Distance from the sampler", "|Δp|, 90th percentile", lambda row: row.abs_p_q90),
         _lines(
@@ -56,19 +77,7 @@ def build(inputs: ReportInputs) -> Section:
         ),
         _heat("drift-2", rows),
     ]
-    return Section(
-        id="drift",
-        title="Drift from the sampler",
-        takeaway=_takeaway(inputs.drift),
-        figures=tuple(figure for figure in figures if figure is not None),
-        tables=(_table(rows, len(inputs.drift)),),
-        commands=command_line,
-        notes=(
-            "|Δp| is |p_current − p_sampler| of the sampled token. Every share and quantile is over the loss tokens of "
-            "one update; updates are counted from 0.",
-            *notes,
-        ),
-    )
+    return tuple(figure for figure in figures if figure is not None)
 
 
 def _sampled(drift: "Sequence[DriftRow]") -> "tuple[list[DriftRow], list[str]]":

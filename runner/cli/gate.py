@@ -12,14 +12,20 @@ def command(
     run: Annotated[
         str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
     ] = None,
+    engine: Annotated[str, typer.Option(help="Where the scans run: local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: one on this machine.")] = None,
     format: Annotated[Format, typer.Option(help="How the checks are printed.")] = Format.table,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
 ) -> None:
     """Evaluate the plan's activation gate on a run's logs.
 
+    Each failing check leaves a sample of the rows behind it in the run, as evidence/<id>.parquet. A waiver in the
+    run's policy.json (check, arm, value, reason, owner, expires) turns a failure into `waived` until it expires.
+
     Exit codes: 0 passed, 1 a check failed, 2 unreadable input, 4 evidence is missing.
     """
     from analysis.errors import AuditError
+    from audits.engine.executors import Engine
     from audits.engine.gate import evaluate_gate
     from audits.store.reader import open_run
     from reports.emitters.emit import emit_checks
@@ -31,6 +37,6 @@ def command(
             f"{opened.path}: no plan is sealed in this run, so there is no gate to evaluate. "
             "A run made by `audit run PLAN` carries its plan"
         )
-    report = evaluate_gate(opened, opened.sealed.plan)
+    report = evaluate_gate(opened, opened.sealed.plan, engine=Engine(engine, address), evidence=True)
     emit_checks(report, format.value, sys.stdout, command="gate")
     raise typer.Exit(0 if exit_zero else report.exit_code)

@@ -1,0 +1,50 @@
+"""`evidence/`: rows behind a failing check. They are no part of the log, and no command reads them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audits.store.durable import whole_file
+
+EVIDENCE_FOLDER = "evidence"
+
+
+@dataclass(frozen=True)
+class EvidenceFile:
+    """What an evidence file holds.
+
+    Attributes:
+        table: an Arrow table of the kept rows.
+        total_rows: how many rows there are, of which these are a sample.
+        query: SQL for `audit sql` that gives all of them.
+        sample_seed: what decided which rows were kept.
+    """
+
+    table: Any
+    total_rows: int
+    query: str
+    sample_seed: int
+
+
+def write_evidence(run: Path, check_id: str, evidence: EvidenceFile) -> str:
+    """Write `evidence/<check id>.parquet` whole and return its path in the run.
+
+    Raises:
+        OSError: the run cannot be written to.
+        ValueError: the id is no file name.
+    """
+    import pyarrow.parquet as pq
+
+    if not re.fullmatch(r"\w+", check_id):
+        raise ValueError(f"{check_id!r} is no check id")
+    metadata = {
+        "runaudit.total_rows": str(evidence.total_rows),
+        "runaudit.query": evidence.query,
+        "runaudit.sample_seed": str(evidence.sample_seed),
+    }
+    path = run / EVIDENCE_FOLDER / f"{check_id}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    with whole_file(path) as temporary:
+        pq.write_table(evidence.table.replace_schema_metadata(metadata), temporary, compression="zstd")
+    return path.relative_to(run).as_posix()
