@@ -95,6 +95,8 @@ def prepare(
     """
     before = _begun(out, sealed) if resume else None
     if before is None:
+        if (out / MANIFEST_NAME).exists():
+            raise AuditError(f"{out}: holds a run. Choose another --out, or go on with that run: --resume")
         require_free(out, sealed.sha256 if kind == "pilot" else None)
     elif before.pilot is not None:
         pilot_run = out / before.pilot.path

@@ -214,7 +214,7 @@ def test_asked_to_stop_every_arm_saves_what_it_has(plan, uninterrupted, start, m
     [
         ({"versions__tinker": "0.0.1"}, "version of tinker: 0.0.1"),
         ({"versions__source_sha256": "0" * 64}, "source of runaudit"),
-        ({"git__commit": "0" * 40}, "git commit"),
+        ({"git__commit": "1" * 40}, "git commit"),
         ({"git__diff_sha256": "0" * 64}, "uncommitted changes"),
         ({"kind": "full"}, "kind: full when it was begun, pilot here"),
         ({"plan_sha256": "0" * 64}, "plan"),
