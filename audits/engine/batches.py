@@ -14,8 +14,8 @@ ROWS_A_BATCH = 3_000_000
 def batches(run: Path, table: str, records: Iterable[FileRecord], rows: int = ROWS_A_BATCH) -> Iterator[Batch]:
     """Yield batches of one arm and seed each, in the order of the paths.
 
-    A step of an arm and seed is never split: its file stands in one batch, and files that do not say which step they
-    hold stand in one batch together.
+    A step of an arm and seed is never split: its file stands in one batch. Where a file does not say which step it
+    holds, or two say the same, the files of the arm and seed stand in one batch together.
 
     Args:
         run: the run's directory.
@@ -31,9 +31,9 @@ def batches(run: Path, table: str, records: Iterable[FileRecord], rows: int = RO
 
 
 def _split(run: Path, table: str, files: list[FileRecord], rows: int) -> Iterator[Batch]:
-    unnumbered = tuple(record for record in files if step_of(record.path) is None)
-    if unnumbered:
-        # One of them may hold a step that a numbered file holds too.
+    steps = [step_of(record.path) for record in files]
+    if None in steps or len(set(steps)) < len(steps):
+        # A file without a number may hold a step that a numbered file holds too.
         yield Batch(run, table, tuple(files))
         return
     held: list[FileRecord] = []

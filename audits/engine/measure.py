@@ -24,8 +24,8 @@ class Measurement:
     """What a metric gave on one arm and one update.
 
     Attributes:
-        value: the figure aggregated as the metric's header says; None where no row was read. It is not finite where
-            the logged numbers are not, or overflow a double.
+        value: the figure aggregated as the metric's header says; None where no row was read, and of a quantile where
+            only its profile is asked for. It is not finite where the logged numbers are not, or overflow a double.
         beside: the metric's second figure (the `beside` block), aggregated alike.
         reach: the largest value that the rule compares with its threshold, where the request asks for it.
         numerator: counted rows over all steps, where the figure is a share.
@@ -110,7 +110,7 @@ def _finish(
         return _nothing(request)
     by_seed = [group for group in groups if group["depth"] == 1]
     by_step = [group for group in groups if group["depth"] == 2]
-    if metric.quantile is not None and not (request.by_update or request.profile_only):
+    if metric.quantile is not None:
         _pool(run, request, engine, total, by_seed, by_step)
     return Measurement(
         value=_aggregate(metric, total["value"], [row["value"] for row in by_step]),
@@ -172,9 +172,10 @@ def _pool(
     by_step: list[dict[str, Any]],
 ) -> None:
     """Put the pooled quantiles of all rows and of each seed in the place of the largest of the steps'."""
-    if total["invalid"] or any(not math.isfinite(row["value"]) for row in by_step):
+    unknown = None if request.by_update or request.profile_only else math.nan
+    if unknown is None or total["invalid"] or any(math.isnan(row["value"]) for row in by_step):
         for row in (total, *by_seed):
-            row["value"] = math.nan
+            row["value"] = unknown
         return
     pooled = pooled_quantiles(run, request, engine, [(row["seed"], row["n_rows"], row["value"]) for row in by_step])
     total["value"] = pooled[None]

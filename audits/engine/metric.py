@@ -13,7 +13,8 @@ _LABEL = re.compile(r"^-- ([a-z ]+):\s*(.*)$")
 _BLOCKS = frozenset({"counted", "candidates", "partials", "finish", "values", "beside", "reach"})
 _OVER = ("mean_of_steps", "pooled", "every_step")
 _PARTIAL = re.compile(r"(?s)(.+?)\s+AS\s+(\w+)\s*(?:,\s*\n|,?\s*$)")
-_QUANTILE = re.compile(r"^(\w+_q)(\d{2,4})$")
+# Not q100: it reads as the maximum, and as a tenth. Three digits or more never end in 0.
+_QUANTILE = re.compile(r"^(\w+_q)(\d{2}|\d{2,3}[1-9])$")
 QUANTILE_FAMILY = "_qNN"
 """How the file of a quantile ends: `ratio_qNN.sql` answers `ratio_q50`, `ratio_q90`, `ratio_q999`."""
 

@@ -42,7 +42,7 @@ def pooled_quantiles(
 
     Args:
         run: the run.
-        request: of a quantile metric; its values are finite.
+        request: of a quantile metric; its values are no NaN.
         engine: where the scans run.
         by_step: the quantile of the same order of each step, at least one.
 
@@ -92,7 +92,8 @@ def _pick(held: Sequence[_Held], order: float) -> float:
 
 
 def _between(low: float, high: float, weight: float) -> float:
-    return low + (high - low) * weight
+    # A value that overflowed to infinity may be the upper neighbour, and 0 times infinity is no number.
+    return low if weight == 0 or low == high else low + (high - low) * weight
 
 
 def _values(run: Run, request: Request, engine: Engine, lowest: float, highest: float) -> dict[int, _Held] | None:

@@ -60,11 +60,12 @@ class Request:
             value = metric.fill(metric.blocks["values"], parameters)
             return f"SELECT {finish} AS value FROM (SELECT {value} AS value FROM {metric.source} WHERE {self.scope})"
         partials = " ".join(metric.fill(metric.blocks["partials"], parameters).split())
-        keys = "seed, step" if metric.over != "pooled" else "seed"
+        by_step = 'seed, step, "update"' if self.by_update else "seed, step"
+        keys = by_step if metric.over != "pooled" else "seed"
         grouped = f"SELECT {keys}, {partials} FROM {metric.source} WHERE {self.scope} GROUP BY {keys}"
         if metric.over == "pooled":
             return f"SELECT {finish} AS value FROM ({grouped})"
-        steps = f"SELECT seed, step, {finish} AS value FROM ({grouped}) GROUP BY seed, step"
+        steps = f"SELECT {by_step}, {finish} AS value FROM ({grouped}) GROUP BY {by_step}"
         return (
             f"SELECT avg(value) AS value FROM ({steps})" if metric.over == "mean_of_steps" else f"{steps} ORDER BY ALL"
         )
