@@ -126,8 +126,9 @@ def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
 
 def _check_nulls(path: Path, table: Table, parquet: Any) -> None:
     """Refuse nulls where the format has none: SQL would pass over them, and a share would be too small."""
+    leaves = _leaves(parquet)
     for column in table.columns:
-        if column.required and _null_count(parquet, column.name):
+        if column.required and _null_count(parquet, column.name, leaves[column.name]):
             raise AuditError(
                 f"{path}: column {column.name} has nulls and must not ({column.documentation}); "
                 f"{table.written_by} provides it"
@@ -156,9 +157,17 @@ def _extremes(parquet: Any, group: int, name: str) -> set[Any]:
     return set(parquet.read_row_group(group, columns=[name]).column(0).to_pylist())
 
 
-def _null_count(parquet: Any, name: str) -> int:
+def _leaves(parquet: Any) -> dict[str, list[int]]:
+    """Return the places of a column's leaves by its name: a list has its own beneath it."""
+    schema = parquet.schema
+    found: dict[str, list[int]] = {}
+    for index in range(len(schema)):
+        found.setdefault(schema.column(index).path.split(".")[0], []).append(index)
+    return found
+
+
+def _null_count(parquet: Any, name: str, leaf: list[int]) -> int:
     """Return how many values are null: from the file's statistics, or counted where it has none."""
-    leaf = [index for index in range(len(parquet.schema)) if parquet.schema.column(index).path.split(".")[0] == name]
     nulls = 0
     for group in range(parquet.num_row_groups):
         statistics = [parquet.metadata.row_group(group).column(index).statistics for index in leaf]
@@ -181,7 +190,7 @@ def _check_columns(path: Path, table: Table, schema: Any) -> None:
                     f"{path}: column {column.name} is missing ({column.documentation}); {table.written_by} provides it"
                 )
             continue
-        found, wanted = schema.field(index).type, table.arrow_schema({column.name}).field(column.name).type
+        found, wanted = schema.field(index).type, column.arrow_type
         if _kind(found) != _kind(wanted):
             raise AuditError(f"{path}: column {column.name} is {found}, the format says {wanted}")
 

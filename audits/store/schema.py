@@ -25,6 +25,11 @@ class Column:
     required: bool
     documentation: str
 
+    @property
+    def arrow_type(self) -> Any:
+        """The Arrow type that the SQL type is stored as."""
+        return _arrow_types()[self.sql_type]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -46,10 +51,9 @@ class Table:
         """Return the Arrow schema of the required columns and of those in `present`."""
         import pyarrow as pa
 
-        types = _arrow_types()
         return pa.schema(
             [
-                pa.field(column.name, types[column.sql_type], nullable=not column.required)
+                pa.field(column.name, column.arrow_type, nullable=not column.required)
                 for column in self.columns
                 if present is None or column.required or column.name in present
             ]
