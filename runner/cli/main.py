@@ -12,7 +12,7 @@ import typer
 import runner.cli
 from analysis.errors import AuditError
 
-_PANELS = {"run": "Run", "sweep": "Run", "demo": "Run", "serve": "Run", "import": "Run"}
+_PANELS = {"run": "Run", "preflight": "Run", "sweep": "Run", "demo": "Run", "serve": "Run", "import": "Run"}
 
 
 def build_app() -> typer.Typer:

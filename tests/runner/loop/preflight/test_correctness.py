@@ -7,6 +7,7 @@ from broken_losses import BROKEN, BROKEN_CLIP, builder
 
 from analysis.errors import AuditError
 from runner.loop.backend import open_backend
+from runner.loop.launch import load_plan
 from runner.loop.preflight import correctness
 from runner.loop.probes.service import Preparation
 from runner.loop.training import rollout_datum
@@ -90,6 +91,14 @@ def test_the_plan_s_tolerances_are_used(make_plan):
     reference = correctness.tolerances(settings, losses["dppo"])
     assert (baseline.loss.atol, baseline.loss.rtol, baseline.gradient.rtol) == (1.0, 2.0, 1e-3)
     assert (reference.loss.rtol, reference.gradient.atol, reference.min_cosine) == (1e-4, 3.0, 0.5)
+
+
+def test_the_shipped_plan_s_settings_are_understood():
+    plan = load_plan("dppo_vs_grpo_v2").plan
+    for loss in plan.losses.values():
+        found = correctness.tolerances(plan.preflights.correctness.settings, loss)
+        assert (found.loss.atol, found.loss.rtol) == (1e-5, 1e-4)
+        assert (found.gradient.atol, found.gradient.rtol, found.min_cosine) == (1e-5, 1e-3, 0.9999)
 
 
 @pytest.mark.parametrize(
