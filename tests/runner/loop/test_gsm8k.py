@@ -93,6 +93,21 @@ def test_more_validation_items_hold_out_the_same_and_more():
     assert not train & {p.question for p in _split(_problems(validation=9), "validation")}
 
 
+def test_what_is_held_out_depends_on_the_text_and_not_on_the_files_order(tmp_path, monkeypatch):
+    held_out = [problem.prompt_id for problem in _split(_problems(validation=3), "validation")]
+    assert held_out == [
+        "gsm8k/validation/da32de9a8fdf17fa",
+        "gsm8k/validation/e04a6ba1b453a05d",
+        "gsm8k/validation/3097703f5bcc130a",
+    ]
+    (tmp_path / "gsm8k").mkdir()
+    for split in ("train", "test"):
+        lines = "".join(json.dumps(row) + "\n" for row in reversed(_official(split)))
+        (tmp_path / "gsm8k" / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    assert [problem.prompt_id for problem in _split(_problems(validation=3), "validation")] == held_out
+
+
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
