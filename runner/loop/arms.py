@@ -69,6 +69,8 @@ def train_arm(experiment: Experiment, arm: Arm, standing: Standing | None) -> No
 
     def work(backend: Backend, trials: Trials) -> None:
         here = at_first.pop() if at_first else take_up(backend, experiment.writer, experiment.plan, arm)
+        if here.next_step:
+            experiment.conduct.note(f"{arm.name}: goes on with step {here.next_step + 1}/{experiment.steps}")
         experiment.conduct.note_executed("arms", here.policy.executed, identity=("arm", "seed"))
         _Training(experiment, backend, here, trials).run()
 

@@ -31,6 +31,7 @@ def _arms(seeds):
     ]
 
 
+@pytest.mark.slow
 def test_six_arms_at_once_log_what_they_log_one_after_the_other(backend, make_plan, progress, tmp_path):
     plan = make_plan(arms=_arms([0, 1, 2]), activation_gate__pilot_steps=1)
     runs = []

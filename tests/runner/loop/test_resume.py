@@ -152,7 +152,7 @@ def test_a_log_that_was_cut_off_is_brought_to_its_last_whole_step(plan, uninterr
 
 
 @pytest.mark.usefixtures("half")
-def test_what_is_whole_is_not_run_again(plan, start, tmp_path, monkeypatch):
+def test_what_is_whole_is_not_run_again(plan, start, progress, tmp_path, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.parquet")}
     steps = []
     original = _Training._step
@@ -163,6 +163,7 @@ def test_what_is_whole_is_not_run_again(plan, start, tmp_path, monkeypatch):
     )
     start(plan, resume=True)
     assert ("dppo_seed0", 2) in steps
+    assert "dppo_seed0: goes on with step 3/3" in progress.notes
     assert not {("dppo_seed0", 0), ("dppo_seed0", 1), ("grpo_seed0", 0)} & set(steps)
     after = {path: path.stat().st_mtime_ns for path in before if path.exists()}
     assert after.items() <= before.items()
