@@ -20,7 +20,7 @@ def apply_waivers(
     for check in checks:
         own = [waiver for waiver in waivers if (waiver.check, waiver.arm) == (check.id, check.arm)]
         used |= {id(waiver) for waiver in own}
-        result.append(_waived(check, own[-1], today) if own else check)
+        result.append(_waived(check, own, today) if own else check)
     idle = [waiver for waiver in waivers if id(waiver) not in used]
     notes = [
         f"{POLICY_NAME}: the waiver of {waiver.owner} is on {waiver.check}"
@@ -30,33 +30,41 @@ def apply_waivers(
     return result, notes
 
 
-def _waived(check: Check, waiver: Waiver, today: datetime.date) -> Check:
+def _waived(check: Check, own: Sequence[Waiver], today: datetime.date) -> Check:
     if check.status not in ("fail", "inconclusive"):
-        return replace(check, notes=(*check.notes, f"a waiver of {waiver.owner} stands on it and is not needed"))
-    words = f"waived by {waiver.owner} until {waiver.expires}: {waiver.reason}"
-    fault = None
+        return replace(check, notes=(*check.notes, f"a waiver of {own[-1].owner} stands on it and is not needed"))
+    faults = [_fault(check, waiver, today) for waiver in own]
+    for waiver, fault in zip(own, faults, strict=True):
+        if fault is None:
+            words = f"waived by {waiver.owner} until {waiver.expires}: {waiver.reason}"
+            return replace(check, status="waived", reason=_joined(check.reason, words))
+    return replace(check, reason=_joined(check.reason, *faults))
+
+
+def _joined(*parts: str | None) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _fault(check: Check, waiver: Waiver, today: datetime.date) -> str | None:
+    """Return why a waiver does not cover a check, None where it does."""
     if check.status != waiver.status:
-        fault = f"the waiver of {waiver.owner} is of status {waiver.status}"
-    elif today > waiver.expires:
-        fault = f"the waiver of {waiver.owner} expired on {waiver.expires}"
-    elif _is_worse(check, waiver.value):
-        fault = (
-            f"worse than {waiver.value!r}, which {waiver.owner} waived"
-            if waiver.value is not None
-            else (f"the waiver of {waiver.owner} names no value, and the check has one")
-        )
-    if fault is not None:
-        return replace(check, reason="; ".join(part for part in (check.reason, fault) if part))
-    return replace(check, status="waived", reason="; ".join(part for part in (check.reason, words) if part))
+        return f"the waiver of {waiver.owner} is of status {waiver.status}"
+    if today > waiver.expires:
+        return f"the waiver of {waiver.owner} expired on {waiver.expires}"
+    if waiver.value is None and check.value is not None:
+        return f"the waiver of {waiver.owner} names no value, and the check has one"
+    if waiver.value is not None and check.value is None:
+        return f"the waiver of {waiver.owner} is of the value {waiver.value!r}, and the check has none"
+    if _is_worse(check, waiver.value):
+        return f"worse than {waiver.value!r}, which {waiver.owner} waived"
+    return None
 
 
-def _is_worse(check: Check, value: float | None) -> bool:
-    """Return whether a figure lies further outside its limit than the one that was waived."""
-    if not isinstance(check.value, float):
-        return False
-    if value is None:
-        return True
-    return _distance(check.limit, check.value) > _distance(check.limit, value)
+def _is_worse(check: Check, waived: float | str | None) -> bool:
+    """Return whether a figure lies further outside its limit than the one that was waived, or is another name."""
+    if isinstance(check.value, float) and isinstance(waived, float) and (check.limit is None or not check.limit.one_of):
+        return _distance(check.limit, check.value) > _distance(check.limit, waived)
+    return check.value != waived
 
 
 def _distance(limit: Limit | None, value: float) -> float:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from analysis.errors import AuditError
 
@@ -20,18 +20,18 @@ class Waiver(BaseModel):
         arm: arm of the check; None for a check of no arm.
         status: what is accepted: a failure, or evidence that is missing.
         value: the figure when it was waived; a figure further outside the limit is not covered. None where the check
-            has none.
+            has none. A name is covered where it is the same.
         reason: why it is acceptable.
         owner: who says so.
         expires: the last day on which it holds.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     check: str = Field(min_length=1)
     arm: str | None = None
     status: Literal["fail", "inconclusive"] = "fail"
-    value: float | None = None
+    value: FiniteFloat | str | None = None
     reason: str = Field(min_length=1)
     owner: str = Field(min_length=1)
     expires: datetime.date
