@@ -10,6 +10,7 @@ from audits.engine import standing
 from audits.engine.check import Check, CheckReport
 from audits.store.preflights import read_results
 from runner.loop.launch import prepare
+from runner.loop.preflight import restoration
 from runner.loop.preflights import choose_preflights, preflight_ids, require_place
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -20,6 +21,12 @@ REQUIRED = {"required": True}
 def passed_gate(monkeypatch):
     check = Check("dppo_masked_token_fraction", "pass", 0.02, None, "share", "d", "dppo", 10)
     monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan: CheckReport("pilot", "pass", (check,)))
+
+
+@pytest.fixture
+def without_optimizer(monkeypatch):
+    """The optimiser's behaviour has tests of its own, and takes some seconds."""
+    monkeypatch.setattr(restoration, "optimizer_comparisons", lambda *_: iter(()))
 
 
 @pytest.fixture
@@ -46,7 +53,7 @@ def test_what_runs_is_what_was_named_else_what_is_required_else_all(make_plan):
 
 @pytest.mark.parametrize("preflight_first", [True, False])
 def test_pilot_and_preflight_work_in_either_order_and_allow_the_full_run(
-    audit, place, backend, run_small, passed_gate, progress, preflight_first
+    audit, place, backend, run_small, passed_gate, without_optimizer, progress, preflight_first
 ):
     sealed, plan, pilot = place
     command = ("preflight", plan, "--out", pilot, "--service", backend.url)
@@ -85,15 +92,19 @@ def test_a_failed_preflight_refuses_the_full_run_and_names_the_path(audit, make_
     assert error.value.exit_code == 4
 
 
-def test_formats_for_programs_hold_every_comparison(audit, place, backend):
+def test_formats_for_programs_hold_every_comparison(audit, place, backend, without_optimizer):
     _, plan, pilot = place
-    arguments = ("preflight", plan, "--out", pilot, "--service", backend.url, "--only", "feasibility", "--format")
+    arguments = ("preflight", plan, "--out", pilot, "--service", backend.url, "--only", "restoration", "--format")
     printed = json.loads(audit(*arguments, "json").out)
-    assert [check["id"] for check in printed["checks"]] == [
-        "feasibility/budget/wall_minutes", "feasibility/budget/gpu_hours",
-    ]  # fmt: skip
     assert printed["status"] == "pass"
-    assert set(read_results(pilot)) == {"feasibility"}
+    assert [check["id"] for check in printed["checks"]] == [
+        "restoration/initial_state/dppo_seed0/logprob",
+        "restoration/saved_state/restored/logprob",
+        "restoration/saved_state/one_update_later/logprob",
+        "restoration/optimizer/name",
+        "restoration/service/identity",
+    ]
+    assert set(read_results(pilot)) == {"restoration"}
 
 
 def test_results_do_not_go_into_another_plan_s_pilot_or_a_full_run(make_plan, run_small, tmp_path):
