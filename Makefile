@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH_SIZES ?= 15M
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test test-slow bench parity lint format clean
@@ -17,6 +18,7 @@ test-slow: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/decisions.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/gate.py --sizes $(BENCH_SIZES)
 
 # Executes the official loss from a checkout of sail-sg/Stable-RL at the pinned commit, which nothing else needs.
 parity: $(STAMP)
