@@ -144,6 +144,22 @@ def test_a_second_signal_ends_it_at_once_with_whole_files(start, undisturbed, tm
     assert_same_tables(tmp_path / "run", undisturbed)
 
 
+def test_a_dead_service_ends_the_run_with_its_state_kept(start, undisturbed, tmp_path):
+    def kill_the_service(process):
+        found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True)
+        for child in found.stdout.split():
+            os.kill(int(child), signal.SIGKILL)
+
+    code, said = _signalled(start, tmp_path / "run", kill_the_service)
+    assert code == 2, said
+    assert "the embedded service has ended" in said
+    assert "Traceback" not in said
+    assert open_run(tmp_path / "run").manifest.status == "failed"
+    code, said = _finish(start(tmp_path / "run", "--resume"))
+    assert code == 0, said
+    assert_same_tables(tmp_path / "run", undisturbed)
+
+
 def test_changed_code_refuses_to_go_on(start, source, tmp_path):
     code, said = _signalled(start, tmp_path / "run", lambda process: process.kill())
     assert code == -signal.SIGKILL, said
