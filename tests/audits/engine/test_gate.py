@@ -2,11 +2,11 @@ import math
 import shutil
 
 import pytest
-from made_run import active_tokens, gate_check, made_plan, rewrite, tokens, updates, write_run
+from made_run import active_tokens, gate_check, made_plan, rewrite, sealed, tokens, updates, write_run
 
 from analysis.errors import AuditError
 from audits.engine.check import Limit, combine
-from audits.engine.gate import evaluate_gate
+from audits.engine.gate import evaluate_gate, loss_parameters
 from audits.engine.metric import Metric
 from audits.store.reader import open_run
 
@@ -362,3 +362,9 @@ def test_an_optional_column_that_was_not_logged_is_inconclusive(tmp_path, monkey
     _report, checks = gate(tmp_path)
     assert masked(checks).status == "inconclusive"
     assert masked(checks).reason == "column tokens.entropy was never logged"
+
+
+def test_a_plan_without_the_baseline_s_clip_has_no_eps():
+    plan = made_plan(losses__grpo={**made_plan()["losses"]["dppo"], "delta": 0.3})
+    del plan["activation_gate"]["checks"][2]
+    assert loss_parameters(sealed(plan).plan) == {"divergence": "binary_tv", "delta": "0.15"}

@@ -122,6 +122,22 @@ def test_a_token_that_did_not_move_is_never_masked_or_clipped(tmp_path):
     ] == [0] * 5
 
 
+@pytest.mark.parametrize("kind", ["binary_tv", "binary_kl"])
+def test_exact_zero_log_probabilities_are_certain_tokens_and_finite(tmp_path, kind):
+    masked = [load_metric("dppo_masked_token_fraction")]
+    _, found = measured(tmp_path, [0.0, 0.0, -0.5], [0.0, -0.5, 0.0], [1.0, -1.0, 1.0], masked, kind=kind)
+    (own,) = found.values()
+    assert (own.numerator, own.denominator, own.invalid) == (2, 3, 0)
+
+
+@pytest.mark.parametrize("eps", [1.0, 1.5])
+def test_a_clip_of_one_or_more_never_binds_below(tmp_path, eps):
+    clip = [load_metric("grpo_clip_fraction")]
+    _, found = measured(tmp_path, [-0.1, -0.1, -5.0], [-5.0, -5.0, -0.1], [-1.0, 1.0, 1.0], clip, eps=eps)
+    (own,) = found.values()
+    assert (own.numerator, own.denominator) == (1, 3)
+
+
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("column", ["sampler_logprob", "current_logprob", "advantage"])
 def test_a_number_that_is_none_is_counted_and_never_a_figure_in_the_gate(tmp_path, column, broken):
@@ -193,6 +209,13 @@ def rollouts(rewards, groups=None, stop="stop"):
         "group_id": np.array(groups or [0] * n, np.int32), "prompt_id": ["p"] * n, "reward": np.array(rewards, float),
         "advantage": np.zeros(n), "n_tokens": np.ones(n, np.int32), "stop_reason": [stop] * n,
     }  # fmt: skip
+
+
+def test_one_optimiser_step_logged_twice_counts_once(tmp_path):
+    repeated = {name: np.array(values) for name, values in updates(0).items()} | {"optim_step": np.array([1, 1])}
+    run = opened(tmp_path, [repeated], "updates")
+    (found,) = measure_all(run, requests([load_metric("executed_updates_per_batch")]))
+    assert (found.value, [step.value for step in found.steps]) == (1, [1])
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])

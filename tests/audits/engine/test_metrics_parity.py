@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,22 +36,24 @@ def asked(number, arm):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Return for each number the rows, the measurements by arm and metric, and what the queries gave."""
-    found = {}
-    for number in NUMBERS:
+def measured_run(tmp_path_factory):
+    """Return what gives of each number the run's rows, the measurements by arm and metric, and the queries' answers."""
+
+    @cache
+    def made(number):
         path = tmp_path_factory.mktemp("parity") / "run"
         rows = random_run(path, number)
         run = open_run(path)
         requests = {(arm, name): request for arm in ARMS for name, request in asked(number, arm).items()}
         measured = dict(zip(requests, measure_all(run, list(requests.values())), strict=True))
+        answers = {}
         with open_sandbox([run]) as sandbox:
-            answers = {}
             for key, measurement in measured.items():
                 with sandbox.select(measurement.sql) as answer:
                     answers[key] = answer.fetchall()
-        found[number] = rows, measured, answers
-    return found
+        return rows, measured, answers
+
+    return made
 
 
 def together(parts):
@@ -85,8 +88,8 @@ def test_every_metric_has_a_plain_implementation_and_no_other_has():
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("metric_id", metric_ids())
-def test_a_metric_agrees_with_its_plain_implementation(runs, metric_id, number):
-    rows, measured, answers = runs[number]
+def test_a_metric_agrees_with_its_plain_implementation(measured_run, metric_id, number):
+    rows, measured, answers = measured_run(number)
     kind, delta, digits = SETTINGS[number]
     plain = plain_metrics(kind, delta, float(f"0.{digits}"))[metric_id]
     for arm in ARMS:
