@@ -1,14 +1,32 @@
 """`audit verify`: the run's files and its sealed plan are what was written."""
 
 from audits.engine.check import Check, CheckReport, Status, combine
+from audits.store.manifest import manifest_fault
 from audits.store.reader import Run
 from audits.store.verify import damaged_files, unlisted_files
 
 
 def verify_run(run: Run) -> CheckReport:
-    """Compare every data file with its manifest line and the plan with its seal."""
-    checks = (_seal(run), _files(run), _unlisted(run))
+    """Compare every data file with its manifest line, the plan with its seal and run.json with its own digest."""
+    checks = (_manifest(run), _seal(run), _files(run), _unlisted(run))
     return CheckReport(str(run.path), combine(check.status for check in checks), checks, run.notes)
+
+
+def _manifest(run: Run) -> Check:
+    fault = manifest_fault(run.path)
+    return Check(
+        id="manifest",
+        status="pass" if fault is None else "fail",
+        value=run.manifest.content_sha256,
+        limit=None,
+        unit="sha256",
+        definition="content_sha256@run.json",
+        arm=None,
+        rows_examined=1,
+        reason=fault,
+        measures="run.json is, byte for byte, what was written last; whoever rewrites it whole can write its digest too",
+        mend="restore run.json from a copy" if fault else None,
+    )
 
 
 def _seal(run: Run) -> Check:

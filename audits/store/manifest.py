@@ -1,5 +1,6 @@
 """`run.json`, what a run is, and `files.jsonl`, which of its files are whole."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -63,6 +64,7 @@ class Manifest(ManifestPart):
     backend: dict[str, Any] = {}
     command_line: list[str] = []
     source: dict[str, Any] = {}
+    content_sha256: str | None = None
 
 
 class FileRecord(BaseModel):
@@ -161,6 +163,33 @@ def _leads_elsewhere(run: Path, path: str) -> bool:
 
 
 def write_manifest(run: Path, manifest: Manifest) -> None:
-    """Write `run.json` whole."""
-    text = json.dumps(manifest.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False)
-    write_whole(run / MANIFEST_NAME, f"{text}\n".encode())
+    """Write `run.json` whole, with the digest of its own content."""
+    body = manifest.model_dump(mode="json", exclude={"content_sha256"})
+    write_whole(run / MANIFEST_NAME, _manifest_text(body))
+
+
+def manifest_fault(run: Path) -> str | None:
+    """Return how `run.json` differs from what was written last, None where every byte is the same.
+
+    Raises:
+        AuditError: it is not readable.
+    """
+    path = run / MANIFEST_NAME
+    try:
+        content = path.read_bytes()
+        body = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise AuditError(f"{path}: not readable as JSON ({error!s:.300})") from error
+    if "content_sha256" not in body:
+        return f"{MANIFEST_NAME} has no content_sha256: it was not written by this runaudit"
+    del body["content_sha256"]
+    return None if content == _manifest_text(body) else f"{MANIFEST_NAME} is not what was written: its content changed"
+
+
+def _manifest_text(body: dict[str, Any]) -> bytes:
+    digest = hashlib.sha256(_json_text(body).encode()).hexdigest()
+    return f"{_json_text({**body, 'content_sha256': digest})}\n".encode()
+
+
+def _json_text(body: dict[str, Any]) -> str:
+    return json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False)

@@ -33,11 +33,11 @@ def flip(path, position, bit):
 def covered(run):
     """Every file that a check of `audit verify` covers."""
     listed = [json.loads(line)["path"] for line in (run / "files.jsonl").read_text().splitlines()]
-    return [*listed, "files.jsonl", "plan.json"]
+    return [*listed, "files.jsonl", "plan.json", "run.json"]
 
 
 def test_an_intact_run_has_no_fault(run):
-    assert len(covered(run)) == 20
+    assert len(covered(run)) == 21
     assert {path.split("/")[0] for path in covered(run)} >= {"tokens", "rollouts", "updates", "phases", "evals"}
     assert faults(run) == []
 
@@ -45,7 +45,7 @@ def test_an_intact_run_has_no_fault(run):
 @pytest.mark.parametrize("trial", range(40))
 def test_one_flipped_bit_in_any_file_is_found_and_the_file_named(audit, run, trial):
     draw = random.Random(trial)
-    name = covered(run)[trial % 20]
+    name = covered(run)[trial % 21]
     size = (run / name).stat().st_size
     flip(run / name, draw.randrange(size), draw.randrange(8))
     audit("verify", run, "--format", "json")
@@ -53,13 +53,14 @@ def test_one_flipped_bit_in_any_file_is_found_and_the_file_named(audit, run, tri
     assert name in audit.out + audit.err
 
 
-def test_no_bit_of_the_list_and_of_the_plan_can_flip_unseen(audit, tmp_path):
-    """The last line and the plan, bit by bit of each of their bytes in turn; the other lines are written alike."""
+def test_no_bit_of_the_list_the_plan_and_the_manifest_can_flip_unseen(audit, tmp_path):
+    """The last line, the plan and run.json, a bit of their bytes in turn; the other lines are written alike."""
     run = write_run(tmp_path / "run", steps=1)
     text = (run / "files.jsonl").read_bytes()
     start = text[:-1].rfind(b"\n")
     places = [("files.jsonl", position) for position in range(start, len(text))]
     places += [("plan.json", position) for position in range(0, (run / "plan.json").stat().st_size, 17)]
+    places += [("run.json", position) for position in range(0, (run / "run.json").stat().st_size, 13)]
     unseen = []
     for number, (name, position) in enumerate(places):
         flip(run / name, position, number % 8)
@@ -113,6 +114,20 @@ def test_a_line_that_is_lost_is_found_once_the_run_is_complete(run):
     assert json.loads(lines[-1])["path"] in fault
     change_json(run / "run.json", status="interrupted")
     assert faults(run) == []
+
+
+def test_a_manifest_without_its_digest_or_in_another_spelling_is_not_what_was_written(audit, run):
+    text = (run / "run.json").read_text()
+    (run / "run.json").write_text(json.dumps(json.loads(text), sort_keys=True))
+    assert audit("verify", run).code == 1
+    assert "its content changed" in audit.out
+    change_json(run / "run.json", content_sha256=None)
+    assert audit("verify", run).code == 1
+    body = json.loads(text)
+    del body["content_sha256"]
+    (run / "run.json").write_text(json.dumps(body, indent=2, sort_keys=True) + "\n")
+    assert audit("verify", run).code == 1
+    assert "has no content_sha256" in audit.out
 
 
 def test_a_file_of_a_users_own_is_no_damage(run):
