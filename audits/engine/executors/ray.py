@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import os
+import socket
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -58,12 +59,29 @@ def _connect(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
+    if address is not None:
+        _require_listener(address)
     try:
         # Ray puts the current directory first on the workers' path, where a folder `audits` would hide this package.
         with contextlib.chdir(SQL_FOLDER.parent):
             ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ImportError, RuntimeError, ValueError) as error:
-        raise AuditError(f"--engine ray: no cluster at {address or 'this machine'} ({error})") from error
+        raise AuditError(
+            f"--engine ray: no cluster at {address or 'this machine'} ({error}). One with token authentication needs "
+            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN in the environment"
+        ) from error
+
+
+def _require_listener(address: str) -> None:
+    """Refuse an address at which nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        # `auto` and `local` are words of Ray's own.
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10.0).close()
+    except OSError as error:
+        raise AuditError(f"--engine ray: nobody listens at {address} ({error.strerror or error})") from error
 
 
 def _anywhere(scan: Scan) -> Scan:
