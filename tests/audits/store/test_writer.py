@@ -196,7 +196,7 @@ def test_reopening_removes_what_was_begun_and_not_listed(writer):
     (writer.run / "tokens" / ".step=000001.parquet.ab.tmp").write_bytes(b"half")
     reopened = RunWriter.reopen(writer.run)
     assert {path for path in writer.run.rglob("*") if path.suffix in {".parquet", ".tmp"}} == kept
-    assert reopened.manifest == writer.manifest
+    assert reopened.manifest.run_id == writer.manifest.run_id
     assert len(reopened.files()) == 4
 
 
