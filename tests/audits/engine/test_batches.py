@@ -73,7 +73,7 @@ def near(value):
     return pytest.approx(value, rel=1e-12, abs=1e-14) if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("rows", [1, 7, 90, 1000])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
 def test_the_size_of_a_batch_changes_no_figure(made, rows):
     path, _, wanted = made
     assert_same(measure_all(open_run(path), requests(), Engine(rows_a_batch=rows)), wanted)
@@ -87,7 +87,7 @@ def test_each_request_alone_gives_what_all_together_give(made):
 
 
 @settings(
-    max_examples=6, deadline=None, derandomize=True, database=None,
+    max_examples=3, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(number=st.integers(0, 10**6), files=st.integers(1, 4), rows_a_batch=st.sampled_from([1, 20, None]))
@@ -96,6 +96,14 @@ def test_how_rows_lie_in_files_changes_no_figure(made, tmp_path_factory, number,
     split = tmp_path_factory.mktemp("split") / "run"
     cut(made[0], split, rows, np.random.default_rng(number), files)
     assert_same(measure_all(open_run(split), requests(), Engine(rows_a_batch=rows_a_batch)), wanted)
+
+
+def test_the_first_steps_are_the_first_wherever_they_lie(made, tmp_path):
+    cut(made[0], tmp_path / "run", made[1], np.random.default_rng(0), 2)
+    asked = [Request(load_metric(name), PARAMETERS, "dppo", 0, (1,), 2) for name in ("kl_k1", "ratio_q90")]
+    split, whole = (measure_all(open_run(path), asked) for path in (tmp_path / "run", made[0]))
+    assert [{(step.seed, step.step) for step in found.steps} for found in split] == [{(1, 0), (1, 1)}] * 2
+    assert_same(split, whole)
 
 
 def cut(whole, split, rows, rng, files):

@@ -10,7 +10,6 @@ from audits.engine.measure import measure
 from audits.engine.metric import load_metric, metric_ids, parse_metric
 from audits.engine.request import Request
 from audits.store.reader import open_run
-from audits.store.sandbox import query
 from audits.store.schema import SQL_FOLDER, tables
 
 METRICS = tuple(metric_id.replace("NN", "90") for metric_id in metric_ids())
@@ -51,18 +50,6 @@ def test_the_needed_columns_are_in_the_schema(metric_id):
 def test_the_header_names_the_parameters_that_the_sql_uses(metric_id):
     metric = load_metric(metric_id)
     assert all(name in metric.header["parameters"] for name in metric.parameters)
-
-
-@pytest.mark.parametrize("metric_id", METRICS)
-def test_its_query_gives_the_value_again_through_audit_sql(run, metric_id):
-    metric = load_metric(metric_id)
-    found = measure(run, Request(metric, PARAMETERS, "dppo", metric.default_update))
-    with query(run, found.sql) as relation:
-        rows = relation.fetchall()
-    if metric.over == "every_step":
-        assert [row[-1] for row in rows] == [step.value for step in found.steps]
-    else:
-        assert rows[0][0] == pytest.approx(found.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric_id", METRICS)

@@ -159,11 +159,12 @@ def test_a_number_that_is_none_is_counted_and_never_a_figure_in_the_gate(tmp_pat
 
 
 @pytest.mark.parametrize("metric", [m for m in OF_TOKENS if m.quantile], ids=lambda metric: metric.id)
-def test_a_quantile_of_rows_that_are_no_numbers_is_no_number_in_total_and_of_each_seed(tmp_path, metric):
-    run = opened(
-        tmp_path, [both_updates(0, [-1.0] * 9, [-1.0] * 9, [1.0] * 9), both_updates(1, [math.nan], [-1.0], [1.0])]
-    )
-    (found,) = measure_all(run, requests([metric]))
+@pytest.mark.parametrize("valid", [0, 30])
+def test_a_quantile_with_a_row_that_is_no_number_is_no_number_in_total_and_of_each_seed(tmp_path, metric, valid):
+    # Among 30 valid rows the quantile of the step stays finite.
+    calm = both_updates(0, [-1.0] * 9, [-1.0] * 9, [1.0] * 9)
+    broken = both_updates(1, [-1.0] * valid + [math.nan], [-1.0] * (valid + 1), [1.0] * (valid + 1))
+    (found,) = measure_all(opened(tmp_path, [calm, broken]), requests([metric]))
     assert math.isnan(found.value)
     assert math.isnan(found.seeds[0].value)
 

@@ -98,6 +98,11 @@ def test_too_few_steps_are_not_applicable_and_say_how_many_it_takes(tmp_path):
     )
 
 
+def test_as_many_steps_as_it_takes_are_enough_to_pass(tmp_path):
+    found = watched(pilot(tmp_path, {"dppo": steady(11), "grpo": steady(11)}))[1]
+    assert {check.status for check in found.values()} == {"pass"}
+
+
 def test_an_arm_that_was_never_logged_is_inconclusive(tmp_path):
     _, found = watched(pilot(tmp_path, {"dppo": steady(12)}, arms=("dppo",)))
     assert (found["dppo"].status, found["grpo"].status, found["grpo"].value) == ("pass", "inconclusive", None)
