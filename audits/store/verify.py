@@ -4,8 +4,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from audits.store.location import is_local, parquet_file
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, FileRecord
@@ -90,7 +91,7 @@ def _file_fault(path: Path, record: FileRecord) -> str | None:
     return _page_fault(path, record)
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> BufferedReader:
     return open(path, "rb", opener=_without_waiting) if is_local(path) else path.open("rb")
 
 
