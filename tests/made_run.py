@@ -139,6 +139,7 @@ def write_run(
     steps: int | None = None,
     tokens_of: TokensOf | None = active_tokens,
     updates_of: Callable[[str, int, int], Columns] = lambda arm, seed, step: updates(step),
+    rollouts_of: Callable[[str, int, int], Columns] = lambda arm, seed, step: rollouts(step),
     scores: Scores | None = None,
     pilot: PilotLink | None = None,
     status: str = "complete",
@@ -154,6 +155,7 @@ def write_run(
         steps: default as many as the plan wants.
         tokens_of: token columns of (arm, seed, step); None logs no tokens and no step tables at all.
         updates_of: update columns of (arm, seed, step).
+        rollouts_of: rollout columns of (arm, seed, step).
         scores: final scores by arm, the same for each of its seeds; None writes no evaluation.
         pilot: link to the pilot.
         status: of run.json.
@@ -172,7 +174,7 @@ def write_run(
         for step in range(wanted if steps is None else steps) if tokens_of else ():
             data = {
                 "tokens": tokens_of(record.arm, record.seed, step),
-                "rollouts": rollouts(step),
+                "rollouts": rollouts_of(record.arm, record.seed, step),
                 "updates": updates_of(record.arm, record.seed, step),
                 "phases": phases(step),
             }

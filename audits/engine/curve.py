@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 
 from analysis.mean_interval import interval_of_mean
-
 from audits.store.reader import Run, connect
 
 ERROR = 0.05

@@ -27,11 +27,13 @@ class Watch:
         direction: `rises`, `falls` or `moves`.
         by: the smallest movement worth a warning, in the metric's unit.
         in_gate: whether `audit gate` watches it too.
+        above: a value above which it deserves a warning without any movement, None for none.
     """
 
     direction: Literal["rises", "falls", "moves"]
     by: float
     in_gate: bool
+    above: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,13 @@ class Metric:
         match = re.fullmatch(r"(rises|falls|moves) by ([0-9.e-]+)(, in the gate too)?", self.header["watch"])
         if match is None:
             raise ValueError(f"sql/metrics/{self.id}.sql: watch is {self.header['watch']!r}, not `rises by 0.001`")
-        return Watch(match[1], float(match[2]), match[3] is not None)  # type: ignore[arg-type]
+        above = self.header.get("warn above")
+        return Watch(
+            match[1],  # type: ignore[arg-type]  # the pattern has no other words
+            float(match[2]),
+            match[3] is not None,
+            float(above) if above is not None else None,
+        )
 
     def fill(self, text: str, parameters: Mapping[str, str]) -> str:
         """Return a block or caption with the parameters in place of their {names}.

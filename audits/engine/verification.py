@@ -24,7 +24,7 @@ def _manifest(run: Run) -> Check:
         arm=None,
         rows_examined=1,
         reason=fault,
-        measures="run.json is, byte for byte, what was written last; whoever rewrites it whole can write its digest too",
+        measures="run.json is, byte for byte, what was written last; who rewrites it whole can write its digest too",
         mend="restore run.json from a copy" if fault else None,
     )
 

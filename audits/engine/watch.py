@@ -104,6 +104,8 @@ def _check(asked: Watched, found: Measurement) -> Check:
         for steps in series
         if (onset := find_onset([float(step.value) for step in steps], by=watch.by, direction=watch.direction))
     ]
+    if watch.above is not None and isinstance(found.value, float) and found.value > watch.above:
+        moved.insert(0, f"{found.value:.3g} is above {watch.above:g}: {metric.header['above means']}")
     if moved:
         return replace(check, status="warn", reason="; ".join(moved), mend=metric.header.get("if it moves"))
     needed, most = REFERENCE_POINTS + SUSTAINED_POINTS, max((len(steps) for steps in series), default=0)

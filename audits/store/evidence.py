@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.errors import AuditError
 from audits.store.durable import whole_file
+from audits.store.location import is_local
 
 EVIDENCE_FOLDER = "evidence"
 
@@ -31,6 +33,7 @@ def write_evidence(run: Path, check_id: str, evidence: EvidenceFile) -> str:
     """Write `evidence/<check id>.parquet` whole and return its path in the run.
 
     Raises:
+        AuditError: the folder is a link: a run that came from elsewhere must not send our rows to another place.
         OSError: the run cannot be written to.
         ValueError: the id is no file name.
     """
@@ -43,8 +46,13 @@ def write_evidence(run: Path, check_id: str, evidence: EvidenceFile) -> str:
         "runaudit.query": evidence.query,
         "runaudit.sample_seed": str(evidence.sample_seed),
     }
-    path = run / EVIDENCE_FOLDER / f"{check_id}.parquet"
-    path.parent.mkdir(exist_ok=True)
+    folder = run / EVIDENCE_FOLDER
+    if not is_local(run):
+        raise OSError("a run behind a URL is only read")
+    if folder.is_symlink():
+        raise AuditError(f"{folder}: is a link; a run holds its files itself. Remove it")
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{check_id}.parquet"
     with whole_file(path) as temporary:
         pq.write_table(evidence.table.replace_schema_metadata(metadata), temporary, compression="zstd")
     return path.relative_to(run).as_posix()

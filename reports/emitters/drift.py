@@ -106,9 +106,7 @@ def _table(drift: Sequence[DriftRow], most: int) -> str:
     ]  # fmt: skip
     drawn = rows_table(_NAMES, iter(cells), len(cells))
     if stride > 1:
-        drawn += (
-            f"\n{count(len(shown))} of {count(len(drift))} updates, evenly chosen; --rows for more"
-        )
+        drawn += f"\n{count(len(shown))} of {count(len(drift))} updates, evenly chosen; --rows for more"
     return drawn
 
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from made_run import active_tokens, gate_check, made_plan, tokens, write_run
 
+from analysis.errors import AuditError
 from audits.engine import evidence
 from audits.engine.gate import evaluate_gate
 from audits.store.reader import open_run
@@ -104,6 +105,32 @@ def test_a_run_that_cannot_be_written_to_is_audited_and_says_that_nothing_was_le
     assert check.evidence is None
     assert any("no evidence was left" in note and "Permission denied" in note for note in check.notes)
     assert stat.S_ISDIR(run.path.stat().st_mode)
+
+
+def test_a_failing_run_behind_a_url_is_audited_and_nothing_is_written_there(tmp_path):
+    pytest.importorskip("upath")
+    from audits.store.location import locate
+
+    plan = made_plan()
+    gate_check(plan, "grpo_clip_fraction")["min"] = 0.9
+    path = write_run(tmp_path / "run", plan)
+    run = open_run(locate(path.as_uri()))
+    report = evaluate_gate(run, run.sealed.plan, evidence=True)
+    (check,) = (check for check in report.checks if check.status == "fail")
+    assert check.evidence is None
+    assert any("behind a URL is only read" in note for note in check.notes)
+    assert not (path / "evidence").exists()
+
+
+def test_a_folder_that_is_a_link_takes_no_row(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    plan = made_plan()
+    gate_check(plan, "grpo_clip_fraction")["min"] = 0.9
+    run = open_run(write_run(tmp_path / "run", plan))
+    (run.path / "evidence").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AuditError, match="is a link"):
+        evaluate_gate(run, run.sealed.plan, evidence=True)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_the_command_prints_where_the_rows_are(audit, tmp_path):
