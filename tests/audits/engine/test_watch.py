@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from made_run import gate_check, made_plan, rollouts, write_run
+from made_run import gate_check, made_plan, rewrite, rollouts, write_run
 from random_run import token_columns, write_rows
 
 from audits.engine.drift import watch_run
@@ -155,7 +155,34 @@ def test_a_watched_metric_whose_threshold_no_plan_gives_is_not_asked(tmp_path):
 
 
 def test_the_gate_watches_the_mismatch_and_drift_watches_more():
-    in_gate = ["first_update_mismatch", "zero_variance_group_fraction"]
     in_gate, in_drift = ({metric.id for metric in watched_metrics(in_gate=only)} for only in (True, False))
     assert "first_update_mismatch" in in_gate < in_drift
     assert "effective_sample_size" in in_drift - in_gate
+
+
+@pytest.mark.parametrize(("mixed", "status"), [(0, "warn"), (1, "not_applicable")])
+def test_a_level_that_deserves_a_warning_needs_no_movement(tmp_path, mixed, status):
+    # Of 3 groups a step `mixed` have two rewards; the header warns where nearly all of them have one.
+    plan = plan_of(2)
+    write_run(tmp_path / "run", plan)
+    found = watched(open_run(with_groups(tmp_path / "run", mixed)), "zero_variance_group_fraction")[1]
+    assert {check.status for check in found.values()} == {status}
+    assert found["dppo"].value == pytest.approx(1 - mixed / 3)
+    if status == "warn":
+        assert found["dppo"].reason.startswith("1 is above 0.9: ")
+
+
+def with_groups(path, mixed):
+    """Replace the rollouts of each step by three groups of two, of which `mixed` have different rewards."""
+    rewards = np.array([[1.0, 0.0]] * mixed + [[1.0, 1.0]] * (3 - mixed)).ravel()
+    columns = rollouts(0, rewards) | {"group_id": np.repeat([0, 1, 2], 2)}
+    for file in sorted((path / "rollouts").rglob("*.parquet")):
+        step = int(file.stem.removeprefix("step="))
+        rewrite(path, file.relative_to(path).as_posix(), lambda table, step=step: replaced(table, columns, step))
+    return path
+
+
+def replaced(table, columns, step):
+    import pyarrow as pa
+
+    return pa.table({**columns, "step": [step] * len(columns["reward"])}, schema=table.schema)
