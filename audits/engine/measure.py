@@ -12,7 +12,7 @@ from audits.engine.passes import FusedPass, fuse, pass_text
 from audits.engine.quantiles import pooled_quantiles
 from audits.engine.request import Request
 from audits.store.reader import Run, check_files
-from audits.store.scan import scratch_connection
+from audits.store.scan import Batch, scratch_connection
 from audits.store.schema import tables
 
 if TYPE_CHECKING:
@@ -74,16 +74,31 @@ def measure_all(run: Run, requests: Sequence[Request], engine: Engine = LOCAL) -
     for table in sorted({request.metric.table for request in requests}):
         check_files(run, tables()[table])
     passes = list(fuse(requests))
-    scans = [list(fused.scans(run, engine)) for fused in passes]
-    scanned = engine.run(scan for own in scans for scan in own)
+    partials = _scanned(run, passes, engine)
     found: dict[int, Measurement] = {}
     with scratch_connection() as connection:
-        for fused, own in zip(passes, scans, strict=True):
+        for fused, own in zip(passes, partials, strict=True):
             if own:
-                _register(connection, [next(scanned) for _ in own])
+                _register(connection, own)
             for place, request in enumerate(fused.requests):
                 found[id(request)] = _finish(connection, run, fused, place, engine) if own else _nothing(request)
     return [found[id(request)] for request in requests]
+
+
+def _scanned(run: Run, passes: Sequence[FusedPass], engine: Engine) -> list[list[Any]]:
+    """Return the partials of each pass, one Arrow table a batch.
+
+    Passes over the same batch follow each other, so that its files are opened once.
+    """
+    scans = [(number, scan) for number, fused in enumerate(passes) for scan in fused.scans(run, engine)]
+    places: dict[Batch, int] = {}
+    for _, scan in scans:
+        places.setdefault(scan.batch, len(places))
+    scans.sort(key=lambda pair: places[pair[1].batch])
+    partials: list[list[Any]] = [[] for _ in passes]
+    for (number, _), table in zip(scans, engine.run(scan for _, scan in scans), strict=True):
+        partials[number].append(table)
+    return partials
 
 
 def _register(connection: "duckdb.DuckDBPyConnection", partials: Sequence[Any]) -> None:

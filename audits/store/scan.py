@@ -53,7 +53,7 @@ class Scanner:
             AuditError: a file of the batch cannot be read.
         """
         with engine_errors(batch.run):
-            if batch is not self._batch:
+            if batch != self._batch:
                 create_table_view(self._connection, batch.run, tables()[batch.table], batch.records)
                 self._batch = batch
             return self._connection.sql(sql).to_arrow_table()

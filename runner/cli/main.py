@@ -1,7 +1,6 @@
 """The command line: every other file of this folder is one command, named after its file."""
 
 import importlib
-import importlib.metadata
 import pkgutil
 import sys
 import traceback
@@ -31,6 +30,8 @@ def build_app() -> typer.Typer:
     def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
         """May a post-training experiment claim what its plan said it would claim?"""
         if version:
+            import importlib.metadata
+
             typer.echo(f"runaudit {importlib.metadata.version('runaudit')}")
             raise typer.Exit
 
