@@ -12,7 +12,7 @@ from analysis.paired.rule import decide as decide_rule
 from analysis.plan.model import Criterion, DecisionRule, Plan
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.outcomes import ItemScores, contrast_sample, load_item_scores
-from audits.engine.standing import unfinished, void_reasons
+from audits.engine.standing import standing_of, unfinished
 from audits.store.reader import Run
 
 DEFAULT_METHOD = "paired_hoeffding"
@@ -202,13 +202,15 @@ def _standing(run: Run, result: RuleVerdict, n_items: int) -> tuple[str, tuple[s
     if run.manifest.kind == "pilot":
         return "inconclusive", ("pilot: a pilot is evaluated on validation items and decides nothing",)
     # run.json can be edited: whatever kind it names, a sealed plan's conditions hold.
-    void = void_reasons(run, run.sealed)
-    if void:
-        return "void", void
+    standing = standing_of(run, run.sealed)
+    if standing.void:
+        return "void", standing.void
     if run.manifest.kind == "imported":
-        return result.verdict, ("imported: these outcomes were not made by a run of the sealed plan", *result.reasons)
+        imported = "imported: these outcomes were not made by a run of the sealed plan"
+        return result.verdict, (imported, *standing.waived, *result.reasons)
     absent = unfinished(run, run.sealed.plan, n_items)
-    return ("inconclusive", absent) if absent else (result.verdict, result.reasons)
+    verdict, reasons = ("inconclusive", absent) if absent else (result.verdict, result.reasons)
+    return verdict, (*standing.waived, *reasons)
 
 
 def _beside(chosen: DecisionMethod, asked: DecisionMethod | None, result: RuleVerdict) -> list[DecisionMethod]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
-from audits.engine.check import CheckReport, combine
+from audits.engine.check import Check, CheckReport, combine
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
 from audits.store.location import beside
@@ -16,10 +16,30 @@ from audits.store.seal import SealedPlan, canonical_json, sha256_hex
 
 @dataclass(frozen=True)
 class PilotStanding:
-    """What a pilot says about a plan: its gate, and why it does not allow a full run (empty where it does)."""
+    """What a pilot says about a plan.
+
+    Attributes:
+        gate: its gate, recomputed.
+        faults: why it does not allow a full run; empty where it does.
+        waived: what it allows only because somebody waived it, with owner and expiry.
+    """
 
     gate: CheckReport
     faults: tuple[str, ...]
+    waived: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether a full run may carry its plan's claim.
+
+    Attributes:
+        void: why the claim is void; empty where nothing speaks against it.
+        waived: waivers without which it would be void; who reads the verdict must see them.
+    """
+
+    void: tuple[str, ...]
+    waived: tuple[str, ...] = ()
 
 
 def judge_pilot(pilot: Run, sealed: SealedPlan) -> PilotStanding:
@@ -34,7 +54,7 @@ def judge_pilot(pilot: Run, sealed: SealedPlan) -> PilotStanding:
     """
     gate = evaluate_gate(pilot, sealed.plan)
     faults = (*_identity(pilot, sealed), *_gate(gate), *_preflights(pilot, sealed))
-    return PilotStanding(gate, faults)
+    return PilotStanding(gate, faults, (*_waived_checks(gate), *_waived_preflights(pilot, sealed)))
 
 
 def needs_pilot(plan: Plan) -> bool:
@@ -66,13 +86,14 @@ def gate_sha256(gate: CheckReport) -> str:
     return sha256_hex(canonical_json(figures))
 
 
-def void_reasons(run: Run, sealed: SealedPlan) -> tuple[str, ...]:
-    """Return why the plan's claim is void on this full run; empty where nothing speaks against it.
+def standing_of(run: Run, sealed: SealedPlan) -> Standing:
+    """Return whether this full run may carry the plan's claim, and on which waivers that rests.
 
     Raises:
         AuditError: a file of the run or of its pilot is damaged.
     """
-    return (*_seal(run, sealed), *plan_faults(sealed), *_linked_pilot(run, sealed))
+    pilot = _linked_pilot(run, sealed)
+    return Standing((*_seal(run, sealed), *plan_faults(sealed), *pilot.void), pilot.waived)
 
 
 def plan_faults(sealed: SealedPlan) -> tuple[str, ...]:
@@ -128,21 +149,21 @@ def _seal(run: Run, sealed: SealedPlan) -> Iterator[str]:
         )
 
 
-def _linked_pilot(run: Run, sealed: SealedPlan) -> Iterator[str]:
+def _linked_pilot(run: Run, sealed: SealedPlan) -> Standing:
     if not needs_pilot(sealed.plan):
-        return
+        return Standing(())
     pilot, absence = linked_pilot(run)
     if pilot is None or run.manifest.pilot is None:
         what = "a gate" if sealed.plan.activation_gate.applicable else "a preflight"
-        yield f"the plan requires {what}, and {absence}"
-        return
+        return Standing((f"the plan requires {what}, and {absence}",))
     standing = judge_pilot(pilot, sealed)
-    yield from standing.faults
     if not standing.faults and gate_sha256(standing.gate) != run.manifest.pilot.gate_sha256:
-        yield (
+        changed = (
             f"the gate of {pilot.path} gives other figures now than when it allowed this run: its log changed since. "
             f"`audit verify {pilot.path}` names the files"
         )
+        return Standing((changed,), standing.waived)
+    return Standing(standing.faults, standing.waived)
 
 
 def _identity(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
@@ -158,10 +179,20 @@ def _identity(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
 def _gate(gate: CheckReport) -> Iterator[str]:
     for check in gate.checks:
         if check.status in {"fail", "inconclusive"}:
-            arm = "" if check.arm is None else f" ({check.arm})"
-            measured = "no value" if check.value is None else _shown(check.value)
-            limit = "" if check.limit is None else f", the plan wants {check.limit}"
-            yield f"the pilot's gate is {check.status}: {check.id}{arm}: {measured}{limit}: {check.reason}"
+            yield f"the pilot's gate is {check.status}: {_told(check)}"
+
+
+def _waived_checks(gate: CheckReport) -> Iterator[str]:
+    for check in gate.checks:
+        if check.status == "waived":
+            yield f"the pilot's gate passed only with a waiver: {_told(check)}"
+
+
+def _told(check: Check) -> str:
+    arm = "" if check.arm is None else f" ({check.arm})"
+    measured = "no value" if check.value is None else _shown(check.value)
+    limit = "" if check.limit is None else f", the plan wants {check.limit}"
+    return f"{check.id}{arm}: {measured}{limit}: {check.reason}"
 
 
 def _shown(value: float | str) -> str:
@@ -182,3 +213,11 @@ def _preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
                 behind = [item for item in result.comparisons if item.status == status]
                 first = [f"{item.path}, {item.metric}: {item.reason}" for item in behind[:1]]
                 yield ": ".join([f"the {name} preflight is {status}", *first])
+
+
+def _waived_preflights(pilot: Run, sealed: SealedPlan) -> Iterator[str]:
+    for name in required_preflights(sealed.plan):
+        result = read_result(pilot.path, name)
+        if result is not None and result.status == "waived":
+            reasons = "; ".join(result.reasons) or "its result gives no reason"
+            yield f"the plan requires the {name} preflight, and its result says that it was waived: {reasons}"

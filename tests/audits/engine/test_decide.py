@@ -6,6 +6,7 @@ import pytest
 from made_run import (
     change_json,
     evals,
+    gate_check,
     linked,
     made_plan,
     right,
@@ -359,6 +360,32 @@ def test_a_plan_without_a_gate_needs_no_pilot(tmp_path):
     assert decided(run).verdict == "validated"
 
 
+def waived_experiment(tmp_path, **full):
+    plan = made_plan()
+    gate_check(plan, "policy_drift_abs_p_q90")["min"] = 0.9
+    pilot = write_run(tmp_path / "pilot", plan)
+    waiver = {"check": "policy_drift_abs_p_q90", "arm": "dppo", "value": 0.2, "reason": "known", "owner": "Ann"}
+    (pilot / "policy.json").write_text(json.dumps({"waivers": [waiver | {"expires": "2999-01-01"}]}))
+    scores = {"grpo": right(0), "dppo": right(20)}
+    run = tmp_path / "full"
+    return write_run(run, plan, kind="full", pilot=linked(pilot, run), scores=scores, **full)
+
+
+def test_a_verdict_that_rests_on_a_waiver_says_so_with_figure_limit_owner_and_expiry(tmp_path):
+    report = only_reason(decided(waived_experiment(tmp_path)), "the pilot's gate passed only with a waiver")
+    assert report.verdict == "validated"
+    assert "policy_drift_abs_p_q90 (dppo): 0.2122, the plan wants >= 0.9" in report.reasons[0]
+    assert "waived by Ann until 2999-01-01: known" in report.reasons[0]
+
+
+def test_an_unfinished_run_tells_the_waiver_too(tmp_path):
+    report = decided(waived_experiment(tmp_path, status="interrupted"))
+    assert report.verdict == "inconclusive"
+    assert [word in reason for word, reason in zip(("waiver", "not finished"), report.reasons, strict=True)] == [
+        True
+    ] * 2
+
+
 @pytest.mark.parametrize(
     ("result", "said"),
     [
@@ -371,6 +398,12 @@ def test_a_plan_without_a_gate_needs_no_pilot(tmp_path):
 def test_a_required_preflight_that_did_not_pass_makes_the_claim_void(tmp_path, result, said):
     run = preflight(tmp_path, result)
     void(run, said)
+
+
+def test_a_required_preflight_that_was_waived_is_told(tmp_path):
+    run = preflight(tmp_path, {"status": "waived", "reasons": ["the service hides its loss"]})
+    report = only_reason(decided(run), "says that it was waived: the service hides its loss")
+    assert report.verdict == "validated"
 
 
 def test_a_required_preflight_that_passed_is_enough(tmp_path):

@@ -3,7 +3,7 @@
 from made_run import made_plan, sealed, write_experiment
 
 from audits.engine.preflights import preflight_report
-from audits.engine.standing import void_reasons
+from audits.engine.standing import standing_of
 from audits.store.preflights import Comparison, PreflightResult, write_result
 from audits.store.reader import open_run
 
@@ -64,7 +64,7 @@ def test_a_result_that_says_pass_and_holds_a_failure_makes_the_claim_void(tmp_pa
         held = [Comparison(path="saved_state/restored", metric="logprob", status=status, reason="off by 2", n=1)]
         found = PreflightResult(id="restoration", status="pass", plan_sha256=seal.sha256, comparisons=held)
         write_result(tmp_path / "pilot", found)
-        return void_reasons(open_run(full), seal)
+        return standing_of(open_run(full), seal).void
 
     assert reasons("pass") == ()
     assert reasons("fail") == ("the restoration preflight is fail: saved_state/restored, logprob: off by 2",)
