@@ -42,19 +42,19 @@ def leave_evidence(run: Run, pairs: Sequence[tuple[Question, Check]]) -> list[Ch
     Raises:
         AuditError: a file of the run is damaged.
     """
-    failing = [(question, check) for question, check in pairs if check.status == "fail" and check.rows_examined]
-    left: dict[tuple[str, str | None], Check] = {}
-    for metric_id in dict.fromkeys(check.id for _, check in failing):
-        own = [(question, check) for question, check in failing if check.id == metric_id]
-        found = [_rows(run, question, check) for question, check in own]
+    checks = [check for _, check in pairs]
+    failing = [place for place, check in enumerate(checks) if check.status == "fail" and check.rows_examined]
+    for metric_id in dict.fromkeys(checks[place].id for place in failing):
+        own = [place for place in failing if checks[place].id == metric_id]
+        found = [_rows(run, *pairs[place]) for place in own]
         path, fault = None, None
         try:
             path = write_evidence(run.path, metric_id, _file(found))
         except OSError as error:
             fault = error.strerror or str(error)
-        for (_, check), rows in zip(own, found, strict=True):
-            left[check.id, check.arm] = _with_evidence(check, path, fault, rows)
-    return [left.get((check.id, check.arm), check) for _, check in pairs]
+        for place, rows in zip(own, found, strict=True):
+            checks[place] = _with_evidence(checks[place], path, fault, rows)
+    return checks
 
 
 def _with_evidence(check: Check, path: str | None, fault: str | None, rows: _Rows) -> Check:

@@ -37,6 +37,17 @@ def test_too_few_masked_tokens_leave_those_that_could_have_been(tmp_path):
     )
 
 
+def test_a_check_that_passes_keeps_its_answer_beside_a_failing_one_on_the_same_metric(tmp_path):
+    plan = made_plan()
+    plan["activation_gate"]["checks"].append(gate_check(plan, "policy_drift_abs_p_q90") | {"min": 0.9})
+    run = open_run(write_run(tmp_path / "run", plan))
+    found = [check for check in evaluate_gate(run, run.sealed.plan, evidence=True).checks if "abs_p" in check.id]
+    assert [(check.limit.min, check.status, check.evidence is None) for check in found] == [
+        (0.005, "pass", True),
+        (0.9, "fail", False),
+    ]
+
+
 def test_too_many_masked_tokens_leave_the_masked_ones(tmp_path):
     run, check = failing(tmp_path, min=0.0, max=0.01)
     table = pq.read_table(run.path / check.evidence)
