@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audits.engine.check import Check, Limit, Status
-from audits.engine.measure import Measurement, measure
+from audits.engine.measure import Measurement, mean_of, measure
 from audits.engine.metric import Metric
 from audits.engine.passes import CHECKED_SOURCES
 from audits.engine.request import Request, scope
@@ -266,5 +266,4 @@ def _warnings(question: Question, found: Measurement, first: Measurement | None)
 
 def _mean_of_steps(found: Measurement | None) -> float | None:
     """Return the mean over steps, the same on both updates whatever the metric does to pool its steps."""
-    values = [float(step.value) for step in found.steps if not isinstance(step.value, str)] if found else []
-    return math.fsum(values) / len(values) if values else None
+    return mean_of(float(step.value) for step in found.steps if not isinstance(step.value, str)) if found else None

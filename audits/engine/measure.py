@@ -1,7 +1,7 @@
 """Measures metrics: partials of each batch of files, merged, and finished by each metric's own expression."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +129,7 @@ def _finish(
         _pool(run, request, engine, total, by_seed, by_step)
     return Measurement(
         value=_aggregate(metric, total["value"], [row["value"] for row in by_step]),
-        beside=_mean([row["beside"] for row in by_step]) if "beside" in total else None,
+        beside=mean_of([row["beside"] for row in by_step]) if "beside" in total else None,
         reach=total.get("reach"),
         numerator=total.get("numerator"),
         denominator=int(total["denominator"]) if "denominator" in total else len(by_step),
@@ -216,7 +216,7 @@ def _values(by_step: list[dict[str, Any]], seed: int) -> list[Any]:
 
 def _aggregate(metric: Metric, pooled: Any, by_step: list[Any]) -> float | str | None:
     if metric.over == "mean_of_steps":
-        return _mean(by_step)
+        return mean_of(by_step)
     if metric.over == "every_step":
         distinct = sorted(set(by_step))
         if isinstance(distinct[0], str):
@@ -225,6 +225,11 @@ def _aggregate(metric: Metric, pooled: Any, by_step: list[Any]) -> float | str |
     return pooled if pooled is None else float(pooled)
 
 
-def _mean(values: list[float | None]) -> float | None:
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are there; not finite where one is not or their sum overflows."""
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    try:
+        return math.fsum(known) / len(known) if known else None
+    except (OverflowError, ValueError):
+        # A sum beyond a double, or infinities of both signs: whoever judges the figure says so.
+        return sum(known) / len(known)

@@ -238,3 +238,21 @@ def test_the_figure_of_each_update_alone_has_a_query_that_gives_it_again(tmp_pat
     assert [(step.step, step.update) for step in found.steps] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     with open_sandbox([run]) as sandbox, sandbox.select(found.sql) as answer:
         assert answer.fetchall() == [(pytest.approx(found.value, abs=1e-12),)]
+
+
+@pytest.mark.parametrize("reward", [[math.inf, -math.inf], [1e308, 1e308], [-1e308, -1e308]])
+def test_step_means_that_do_not_add_up_to_a_number_are_no_figure_and_no_crash(tmp_path, reward):
+    run = opened(tmp_path, [rollouts([value] * 2, [0, 1]) | {"step": np.full(2, step)}
+                            for step, value in enumerate(reward)], "rollouts")  # fmt: skip
+    question = Question(run, load_metric("mean_reward"), {}, "dppo", (0,), 2, None, Limit(min=-9.0), "")
+    (check,) = answer_all(run, [question])
+    assert (check.status, check.value) == ("fail", None)
+    assert "their sum overflows" in check.reason
+
+
+def test_a_maximum_is_judged_though_the_steps_do_not_add_up_to_a_number(tmp_path):
+    almost = both_updates(0, [-710.0], [-0.5], [1.0])
+    run = opened(tmp_path, [almost, almost | {"step": np.full(2, 1)}])
+    question = Question(run, load_metric("ratio_max"), {}, "dppo", (0,), 2, 1, Limit(max=2.0), "")
+    (check,) = answer_all(run, [question])
+    assert (check.status, check.value) == ("fail", pytest.approx(math.exp(709.5)))
