@@ -14,7 +14,7 @@ _BLOCKS = frozenset({"counted", "candidates", "partials", "finish", "values", "b
 _OVER = ("mean_of_steps", "pooled", "every_step")
 _PARTIAL = re.compile(r"(?s)(.+?)\s+AS\s+(\w+)\s*(?:,\s*\n|,?\s*$)")
 # Not q100: it reads as the maximum, and as a tenth. Three digits or more never end in 0.
-_QUANTILE = re.compile(r"^(\w+_q)(\d{2}|\d{2,3}[1-9])$")
+_QUANTILE = re.compile(r"(\w+_q)(\d{2}|\d{2,3}[1-9])", re.ASCII)
 QUANTILE_FAMILY = "_qNN"
 """How the file of a quantile ends: `ratio_qNN.sql` answers `ratio_q50`, `ratio_q90`, `ratio_q999`."""
 
@@ -149,10 +149,12 @@ def load_metric(metric_id: str) -> Metric:
     Raises:
         AuditError: there is no such metric; the message names the nearest one.
     """
-    known, quantile = metric_ids(), _QUANTILE.match(metric_id)
+    known, quantile = metric_ids(), _QUANTILE.fullmatch(metric_id)
     family = f"{quantile[1]}NN" if quantile else metric_id
     if family not in known or metric_id.endswith(QUANTILE_FAMILY):
-        raise AuditError(f'there is no metric "{metric_id}"{hint(metric_id, known)}')
+        nearest = hint(metric_id, known)
+        digits = f"; {QUANTILE_FAMILY} is an order in digits: _q05, _q50, _q999" if QUANTILE_FAMILY in nearest else ""
+        raise AuditError(f'there is no metric "{metric_id}"{nearest}{digits}')
     text = (SQL_FOLDER / "metrics" / f"{family}.sql").read_text(encoding="utf-8")
     return parse_metric(metric_id, text, float(f"0.{quantile[2]}") if quantile else None)
 

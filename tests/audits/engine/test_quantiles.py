@@ -165,9 +165,11 @@ def test_where_only_a_profile_is_asked_for_no_pooled_figure_is_shown(tmp_path):
         assert [step.value for step in found.steps] == [1.5, 4.0]
 
 
-@pytest.mark.parametrize("metric_id", ["ratio_q100", "ratio_q1", "ratio_q12345", "ratio_qNN", "ratio_q"])
+@pytest.mark.parametrize(
+    "metric_id", ["ratio_q100", "ratio_q1", "ratio_q12345", "ratio_qNN", "ratio_q", "ratio_q90\n", "ratio_q٩٠"]
+)
 def test_an_order_that_can_be_read_in_two_ways_is_no_metric(metric_id):
     from analysis.errors import AuditError
 
-    with pytest.raises(AuditError, match="there is no metric"):
+    with pytest.raises(AuditError, match="_qNN is an order in digits: _q05, _q50"):
         load_metric(metric_id)
