@@ -94,7 +94,9 @@ def _check(asked: Watched, found: Measurement) -> Check:
     )
     if not found.rows:
         written_by = tables()[metric.table].written_by
-        return replace(check, value=None, reason=f"no row of arm {arm} in table {metric.table}; {written_by} writes it")
+        update = "" if metric.default_update is None else f" on update {metric.default_update}"
+        reason = f"no row of arm {arm}{update} in table {metric.table}; {written_by} writes it"
+        return replace(check, value=None, reason=reason)
     if found.invalid:
         reason = f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure"
         return replace(check, value=None, status="fail", reason=reason)
@@ -106,6 +108,12 @@ def _check(asked: Watched, found: Measurement) -> Check:
     ]
     if watch.above is not None and isinstance(found.value, float) and found.value > watch.above:
         moved.insert(0, f"{found.value:.3g} is above {watch.above:g}: {metric.header['above means']}")
+    lost = len(found.steps) - sum(len(steps) for steps in series)
+    if lost:
+        moved.append(
+            f"{lost} of {len(found.steps)} steps have no figure: their logged numbers are finite, and what is computed "
+            "of them overflows"
+        )
     if moved:
         return replace(check, status="warn", reason="; ".join(moved), mend=metric.header.get("if it moves"))
     needed, most = REFERENCE_POINTS + SUSTAINED_POINTS, max((len(steps) for steps in series), default=0)

@@ -106,7 +106,7 @@ def test_as_many_steps_as_it_takes_are_enough_to_pass(tmp_path):
 def test_an_arm_that_was_never_logged_is_inconclusive(tmp_path):
     _, found = watched(pilot(tmp_path, {"dppo": steady(12)}, arms=("dppo",)))
     assert (found["dppo"].status, found["grpo"].status, found["grpo"].value) == ("pass", "inconclusive", None)
-    assert "no row of arm grpo in table tokens" in found["grpo"].reason
+    assert "no row of arm grpo on update 0 in table tokens" in found["grpo"].reason
 
 
 def test_rows_that_are_no_numbers_fail_and_show_no_figure(tmp_path):
@@ -141,6 +141,26 @@ def test_steps_whose_figure_overflows_are_passed_over_and_the_onset_keeps_its_st
     assert "fell out of its earlier range from step 9 on" in found.reason
     assert "1 at" not in found.reason.split("range [")[1]
     assert report.status == "warn"
+    assert "2 of 13 steps have no figure" in found.reason
+
+
+@pytest.mark.parametrize("log_ratio", [900.0, -900.0])
+def test_figures_that_overflow_are_a_warning_though_nothing_is_left_to_move(tmp_path, log_ratio):
+    collapsed = [*[np.zeros(4)] * 9, *[np.full(4, log_ratio)] * 3]
+    report = watch_run(drifting(tmp_path, collapsed), None)
+    (found,) = (check for check in report.checks if check.id == "effective_sample_size")
+    assert found.status == "warn"
+    assert "3 of 12 steps have no figure: their logged numbers are finite" in found.reason
+
+
+def test_an_arm_without_a_first_update_is_inconclusive_and_names_the_update(tmp_path):
+    columns = token_columns(0, 1, [-1.0], [-1.0], [1.0])
+    run = write_and_open(tmp_path, {("tokens", "dppo", 0, 0): columns}, plan_of(1))
+    found = watched(run)[1]["dppo"]
+    assert (found.status, found.reason) == (
+        "inconclusive",
+        "no row of arm dppo on update 0 in table tokens; `audit run` writes it",
+    )
 
 
 def test_a_watched_metric_whose_threshold_no_plan_gives_is_not_asked(tmp_path):
