@@ -9,7 +9,7 @@ from audits.engine.counterfactual import RuleShare
 from audits.engine.drift import DriftReport, DriftRow
 from reports.chart_page import Chart, ChartPage, write_chart_page
 from reports.charts import spec
-from reports.display import brief, count, text
+from reports.display import brief, count, number, text
 from reports.emitters.emit import emit_checks
 from reports.emitters.json import dumps
 from reports.emitters.rows import rows_table
@@ -100,7 +100,7 @@ def _table(drift: Sequence[DriftRow], most: int) -> str:
         (
             text(row.arm, 24), row.seed, row.step, row.update, row.loss_tokens, _share(row.masked_share),
             _share(row.clip_share), brief(row.abs_p_q50), brief(row.abs_p_q90), brief(row.abs_p_q99), brief(row.kl_k3),
-            brief(row.effective_sample_size), "–" if row.reward is None else f"{row.reward:.3f}",
+            brief(row.effective_sample_size), "–" if row.reward is None else number(row.reward, 3),
         )
         for row in shown
     ]  # fmt: skip
