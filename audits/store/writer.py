@@ -9,6 +9,7 @@ from typing import Any
 from analysis.errors import AuditError
 from audits.store.durable import append_lines, remove_unfinished, write_whole
 from audits.store.layout import partition_folder
+from audits.store.location import parquet_file
 from audits.store.manifest import FILES_NAME, FileRecord, Manifest, read_files, read_manifest, write_manifest
 from audits.store.preflights import require_free
 from audits.store.schema import FORMAT_VERSION, Table, tables
@@ -19,6 +20,8 @@ Columns = Mapping[str, Sequence[Any]]
 # One page holds a whole step, so that the compressor sees the first update's tokens while it packs the second's.
 _PAGE_ROWS = 1 << 20
 _PAGE_BYTES = 8 << 20
+
+_PROMPTS = "prompts.parquet"
 
 
 class RunWriter:
@@ -96,7 +99,16 @@ class RunWriter:
 
     def write_prompts(self, columns: Columns) -> None:
         """Write the table of prompts, one file for the run."""
-        self._commit([self._write_file(tables()["prompts"], Path("prompts.parquet"), columns)])
+        self._commit([self._write_file(tables()["prompts"], Path(_PROMPTS), columns)])
+
+    def read_prompts(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return columns of the table of prompts as it was written.
+
+        Raises:
+            FileNotFoundError: it was not written yet.
+        """
+        with parquet_file(self.run / _PROMPTS) as opened:
+            return dict(opened.read(columns=list(names)).to_pydict())
 
     def write_step(self, arm: str, seed: int, step: int, data: Mapping[str, Columns]) -> None:
         """Write all tables of one step of one arm; the step is whole when their lines are in `files.jsonl`.

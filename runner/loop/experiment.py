@@ -72,14 +72,11 @@ def _is_final(writer: RunWriter, arm: str, seed: int) -> bool:
 
 def _write_or_compare_prompts(writer: RunWriter, columns: Columns) -> None:
     """Write the prompts, or check that they are those that the run was begun with."""
-    import pyarrow.parquet as pq
-
     if not any(record.table == "prompts" for record in writer.files()):
         writer.write_prompts(columns)
         return
-    names = ["prompt_id", "split", "prompt_sha256", "gold"]
-    before = pq.read_table(writer.run / "prompts.parquet", columns=names).to_pydict()
-    differing = [name for name in names if before[name] != list(columns[name])]
+    before = writer.read_prompts(["prompt_id", "split", "prompt_sha256", "gold"])
+    differing = [name for name, values in before.items() if values != list(columns[name])]
     if differing:
         raise Refused(
             f"{writer.run}: cannot be resumed, the task's data or its rendering changed: {', '.join(differing)} of "

@@ -200,6 +200,22 @@ def test_reopening_removes_what_was_begun_and_not_listed(writer):
     assert len(reopened.files()) == 4
 
 
+def test_prompts_come_back_as_they_were_written(writer):
+    written = {
+        "prompt_id": ["p1", "p0"],
+        "split": ["train", "test"],
+        "prompt_sha256": ["a", "b"],
+        "question": ["1+1", "1+2"],
+        "rendered": ["1+1=", "1+2="],
+        "token_ids": [[1, 2], [1, 3]],
+        "gold": ["2", "3"],
+        "template_sha256": ["t", "t"],
+    }
+    writer.write_prompts(written)
+    names = ["token_ids", "prompt_id", "gold"]
+    assert writer.read_prompts(names) == {name: written[name] for name in names}
+
+
 def test_reopening_follows_no_link(writer, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
