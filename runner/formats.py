@@ -10,3 +10,10 @@ class Format(StrEnum):
     json = "json"
     junit = "junit"
     github = "github"
+
+
+class TableFormat(StrEnum):
+    """The formats of figures that are no checks: for people, for programs."""
+
+    table = "table"
+    json = "json"

@@ -2,10 +2,11 @@
 
 import textwrap
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from runner.formats import TableFormat
 
 if TYPE_CHECKING:
     from analysis.paired.methods import DecisionMethod
@@ -20,13 +21,6 @@ _UNITS = {
 }
 
 
-class Format(StrEnum):
-    """How the methods are printed."""
-
-    table = "table"
-    json = "json"
-
-
 def command(
     method: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="One method, with its whole documentation.")
@@ -34,7 +28,7 @@ def command(
     plan: Annotated[
         str | None, typer.Option(help="Plan file or id of a shipped plan: say which methods fit its rule.")
     ] = None,
-    format: Annotated[Format, typer.Option(help="How the methods are printed.")] = Format.table,
+    format: Annotated[TableFormat, typer.Option(help="How the methods are printed.")] = TableFormat.table,
 ) -> None:
     """List the decision methods, the strongest guarantee first; or explain one.
 
@@ -45,7 +39,7 @@ def command(
     methods = [load_method(method)] if method is not None else _methods()
     rule = _plan(plan) if plan is not None else None
     found = [_described(item, rule, whole=method is not None) for item in methods]
-    if format is Format.json:
+    if format is TableFormat.json:
         from reports.emitters.json import dumps
 
         typer.echo(dumps({"methods": found}))

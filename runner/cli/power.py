@@ -1,18 +1,12 @@
 """`audit power`: what a decision method can show before the evaluation is paid for."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Format(StrEnum):
-    """How the figures are printed."""
-
-    table = "table"
-    json = "json"
+from runner.formats import TableFormat
 
 
 def command(
@@ -39,7 +33,7 @@ def command(
     plan: Annotated[str | None, typer.Option(help="Plan file, or the id of a shipped plan: take its rule.")] = None,
     run: Annotated[Path | None, typer.Option(help="Pilot or run: take its observed discordance, and its plan.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the methods that draw.")] = None,
-    format: Annotated[Format, typer.Option(help="How the figures are printed.")] = Format.table,
+    format: Annotated[TableFormat, typer.Option(help="How the figures are printed.")] = TableFormat.table,
     chart: Annotated[Path | None, typer.Option(help="Draw power against the gap: FILE.html or FILE.svg.")] = None,
 ) -> None:
     """Say which true gaps a method can validate, with how many items, and which ties it can certify.

@@ -1,21 +1,15 @@
 """`audit sweep`: try a plan's learning rates on validation items, both arms alike."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from runner.formats import TableFormat
+
 if TYPE_CHECKING:
     from runner.loop.sweep import Sweep
-
-
-class Format(StrEnum):
-    """How the table is printed."""
-
-    table = "table"
-    json = "json"
 
 
 def command(
@@ -25,7 +19,7 @@ def command(
         str | None,
         typer.Option(help="'embedded' or a URL; default: TINKER_BASE_URL, else embedded for a shipped base model."),
     ] = None,
-    format: Annotated[Format, typer.Option(help="How the table is printed.")] = Format.table,
+    format: Annotated[TableFormat, typer.Option(help="How the table is printed.")] = TableFormat.table,
 ) -> None:
     """Train every rate of the plan's grid briefly and score it on validation items; no test item is touched.
 
@@ -49,7 +43,7 @@ def command(
             sweep = run_sweep(sealed, out, backend, progress)
     finally:
         progress.close()
-    if format is Format.json:
+    if format is TableFormat.json:
         from reports.emitters.json import dumps
 
         sys.stdout.write(dumps(sweep.as_json()) + "\n")
