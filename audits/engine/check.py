@@ -24,6 +24,12 @@ class Limit:
             (self.min is None or number >= self.min) and (self.max is None or number <= self.max) and number == number
         )
 
+    def distance(self, value: float) -> float:
+        """Return how far a number lies outside; 0 inside, and for `one_of`, which knows no distance."""
+        below = self.min - value if self.min is not None else 0.0
+        above = value - self.max if self.max is not None else 0.0
+        return max(below, above, 0.0)
+
     def __str__(self) -> str:
         if self.one_of is not None:
             return "one of " + ", ".join(self.one_of)

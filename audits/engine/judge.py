@@ -133,7 +133,7 @@ def _judge(question: Question, found: Measurement, first: Measurement | None) ->
         reason = f"only {len(found.steps)} of {wanted} planned steps hold a row to measure"
         return replace(check, status="inconclusive", reason=reason, mend="finish the run, or run it again")
     if not _inside(question, found):
-        return replace(check, status="fail", reason=_why_outside(question, found))
+        return replace(check, value=_furthest(question, found), status="fail", reason=_why_outside(question, found))
     alone = [seed for seed in found.seeds if not question.limit.admits(seed.value)]
     if alone and metric.over != "every_step":
         listed = ", ".join(f"seed {seed.seed} is at {seed.value:g}" for seed in alone)
@@ -186,6 +186,14 @@ def _inside(question: Question, found: Measurement) -> bool:
     return found.value is not None and question.limit.admits(found.value)
 
 
+def _furthest(question: Question, found: Measurement) -> float | str | None:
+    """Return the figure of the step furthest outside, where each step has to keep the limit; else the figure."""
+    outside = [step.value for step in found.steps if not question.limit.admits(step.value)]
+    if question.metric.over != "every_step" or isinstance(found.value, str):
+        return found.value
+    return max((float(value) for value in outside), key=question.limit.distance)
+
+
 def _nothing_to_measure(question: Question) -> tuple[Status, str]:
     arm, update = question.arm, question.update
     table = question.metric.table
@@ -235,6 +243,8 @@ def _why_outside(question: Question, found: Measurement) -> str:
         first = outside[0].value
         shown = first if isinstance(first, str) else f"{first:g}"
         return f"{len(outside)} of {len(found.steps)} batches are outside; the first is step {outside[0].step}: {shown}"
+    if limit.one_of is not None:
+        return "none of the values that the plan allows"
     if limit.min is not None and isinstance(found.value, float) and found.value < limit.min:
         return f"below the smallest value the plan allows, {limit.min:g}"
     return f"above the largest value the plan allows, {limit.max:g}"
@@ -254,7 +264,7 @@ def _notes(question: Question, found: Measurement, first: Measurement | None) ->
 def _warnings(question: Question, found: Measurement, first: Measurement | None) -> Iterator[str]:
     if question.metric.is_share and found.steps:
         idle = sum(step.value == 0 for step in found.steps)
-        if 2 * idle > len(found.steps):
+        if 2 * idle > len(found.steps) and not question.limit.admits(0.0):
             yield f"the mean rests on few steps: {idle} of {len(found.steps)} are at zero"
     factor, before_drift, drifted = question.first_update_factor, _mean_of_steps(first), _mean_of_steps(found)
     if factor is not None and before_drift and drifted is not None and drifted < factor * before_drift:

@@ -62,12 +62,7 @@ def _fault(check: Check, waiver: Waiver, today: datetime.date) -> str | None:
 
 def _is_worse(check: Check, waived: float | str | None) -> bool:
     """Return whether a figure lies further outside its limit than the one that was waived, or is another name."""
-    if isinstance(check.value, float) and isinstance(waived, float) and (check.limit is None or not check.limit.one_of):
-        return _distance(check.limit, check.value) > _distance(check.limit, waived)
+    limit = check.limit or Limit()
+    if isinstance(check.value, float) and isinstance(waived, float) and not limit.one_of:
+        return limit.distance(check.value) > limit.distance(waived)
     return check.value != waived
-
-
-def _distance(limit: Limit | None, value: float) -> float:
-    below = limit.min - value if limit is not None and limit.min is not None else 0.0
-    above = value - limit.max if limit is not None and limit.max is not None else 0.0
-    return max(below, above, 0.0)

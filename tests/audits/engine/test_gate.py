@@ -219,6 +219,32 @@ def test_one_and_three_updates_are_not_two(tmp_path):
     assert "2 of 2 batches are outside" in check.reason
 
 
+def test_where_each_step_has_to_keep_the_limit_the_figure_is_the_one_furthest_outside(tmp_path):
+    def mixed(arm, seed, step):
+        return updates(step, n=2 if step == 0 else 5)
+
+    _, checks = gate(tmp_path, updates_of=mixed)
+    check = checks["executed_updates_per_batch", "dppo"]
+    assert (check.status, check.value, check.limit.max) == ("fail", 5.0, 2.0)
+    assert "1 of 2 batches are outside; the first is step 1: 5" in check.reason
+
+
+def test_steps_at_zero_are_no_warning_where_zero_is_inside_the_limit(tmp_path):
+    plan = only("grpo_clip_fraction", metric="truncated_fraction", min=None, max=0.1, update=None)
+    _, checks = gate(tmp_path, plan)
+    check = checks["truncated_fraction", "dppo"]
+    assert (check.status, check.value) == ("pass", 0.0)
+    assert "2 of 2 steps at zero" in check.notes
+
+
+@pytest.mark.parametrize("metric", ["kl_k3", "mean_reward", "policy_drift_abs_p_q90", "dppo_masked_token_fraction"])
+def test_a_number_that_is_none_of_several_fails_and_says_so(tmp_path, metric):
+    limits = {"metric": metric, "min": None, "max": None, "one_of": ["tiny-addition", "2"], "update": None}
+    _, checks = gate(tmp_path, only("grpo_clip_fraction", **limits))
+    check = checks[metric, "dppo"]
+    assert (check.status, check.reason) == ("fail", "none of the values that the plan allows")
+
+
 def test_a_plan_without_a_gate_is_not_applicable(tmp_path):
     plan = made_plan(activation_gate={"applicable": False, "reason": "one arm", "checks": [], "pilot_steps": 2})
     report, checks = gate(tmp_path, plan)
