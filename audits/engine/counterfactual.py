@@ -1,18 +1,16 @@
 """Counterfactual masks: what any loss's rule would have taken away on any arm's batches, from the log alone."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 from analysis.errors import AuditError
 from analysis.nearest import hint
 from analysis.plan.model import Plan
-from audits.engine.executors import LOCAL, Engine
-from audits.engine.measure import measure_all
+from audits.engine.measure import Measurement
 from audits.engine.metric import load_metric
 from audits.engine.request import Request
-from audits.store.reader import Run
 
 RuleKind = Literal["binary_tv", "binary_kl", "ratio"]
 CURVE_THRESHOLDS = (
@@ -85,44 +83,42 @@ def rules_of(plan: Plan) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def rule_shares(
-    run: Run, arms: Sequence[str], rules: Sequence[Rule], update: int, engine: Engine = LOCAL
-) -> tuple[RuleShare, ...]:
-    """Return what each rule would have taken away on each arm's batches, in one scan an arm.
+@dataclass(frozen=True, eq=False)
+class RuleAsk:
+    """One rule asked of one arm's log, every update."""
 
-    Args:
-        run: with a token log.
-        arms: conditions.
-        rules: any rules, whatever the arms trained with.
-        update: 0-based minibatch update; before the first there is no drift, and no rule can act on it.
-        engine: where the scans run.
+    arm: str
+    rule: Rule
 
-    Returns:
-        One line an arm and rule; none for an arm without a row on the update.
+    @cached_property
+    def request(self) -> Request:
+        """What has to be measured."""
+        if self.rule.kind == "ratio":
+            metric, parameters = load_metric("grpo_clip_fraction"), {"eps": repr(self.rule.threshold)}
+        else:
+            metric = load_metric("dppo_masked_token_fraction")
+            parameters = {"divergence": self.rule.kind, "delta": repr(self.rule.threshold)}
+        return Request(metric, parameters, self.arm, by_update=True)
 
-    Raises:
-        AuditError: a file is damaged.
-    """
-    asked = [(arm, rule) for arm in arms for rule in rules]
-    found = measure_all(run, [_request(arm, rule, update) for arm, rule in asked], engine)
-    shares = []
-    for (arm, rule), measured in zip(asked, found, strict=True):
-        if isinstance(measured.value, float):
-            values = [step.value for step in measured.steps]
-            shares.append(
-                RuleShare(
-                    arm, rule, update, math.nan if measured.invalid else measured.value, int(measured.numerator or 0),
-                    measured.denominator, steps_at_zero=sum(value == 0 for value in values), steps=len(values),
-                )
-            )  # fmt: skip
-    return tuple(shares)
+    def share(self, found: Measurement, update: int) -> RuleShare | None:
+        """Return what the rule would have taken away on one 0-based update; None where the arm never executed it.
 
-
-def _request(arm: str, rule: Rule, update: int) -> Request:
-    if rule.kind == "ratio":
-        return Request(load_metric("grpo_clip_fraction"), {"eps": repr(rule.threshold)}, arm, update)
-    parameters = {"divergence": rule.kind, "delta": repr(rule.threshold)}
-    return Request(load_metric("dppo_masked_token_fraction"), parameters, arm, update)
+        Before the first update there is no drift, and no rule can act on it.
+        """
+        steps = [step for step in found.steps if step.update == update]
+        if not steps:
+            return None
+        shares = [float(step.value) for step in steps]
+        return RuleShare(
+            self.arm,
+            self.rule,
+            update,
+            share=math.nan if found.invalid else math.fsum(shares) / len(shares),
+            numerator=int(sum(step.numerator or 0 for step in steps)),
+            denominator=sum(step.denominator for step in steps),
+            steps_at_zero=shares.count(0.0),
+            steps=len(steps),
+        )
 
 
 def _positive(text: str, threshold: str) -> float:

@@ -3,18 +3,18 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from analysis.errors import AuditError
 from analysis.plan.model import Plan
-from audits.engine.ask import answer_all
-from audits.engine.check import CheckReport, StepValue, combine
-from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, RuleKind, RuleShare, rule_shares, rules_of
+from audits.engine.check import Check, CheckReport, StepValue, combine
+from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, RuleAsk, RuleKind, RuleShare, rules_of
 from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import loss_parameters
 from audits.engine.measure import Measurement, measure_all
 from audits.engine.metric import load_metric
 from audits.engine.request import Request
-from audits.engine.watch import watch_asks, watched_metrics
+from audits.engine.watch import Watched, watch_asks, watched_metrics
 from audits.store.reader import Run
 from audits.store.schema import tables
 
@@ -102,15 +102,27 @@ def drift_report(
             f"{run.path}: table tokens was never logged, and drift is measured from it; "
             f"{tables()['tokens'].written_by} writes it"
         )
-    rows = drift_by_step(run, plan, engine)
-    update = max((row.update for row in rows), default=0)
     wanted = dict.fromkeys([*(rules_of(plan) if plan is not None else ()), *rules])
     curve = [Rule(curve_of, threshold) for threshold in CURVE_THRESHOLDS] if curve_of is not None else []
+    rows_asked = [_ArmRows(arm, plan) for arm in arms]
+    watched = _watched(run, plan)
+    asked, of_curve = ([RuleAsk(arm, rule) for arm in arms for rule in own] for own in (wanted, curve))
+    # One call: what reads the same rows shares their scan.
+    parts = [
+        *(own.requests for own in rows_asked),
+        *(own.requests for own in watched),
+        [own.request for own in (*asked, *of_curve)],
+    ]
+    measured = iter(measure_all(run, [request for own in parts for request in own], engine))
+    rows = tuple(row for own in rows_asked for row in own.rows([next(measured) for _ in own.requests]))
+    checks = [own.answer([next(measured) for _ in own.requests]) for own in watched]
+    update = max((row.update for row in rows), default=0)
+    shares, drawn = ([own.share(next(measured), update) for own in part] for part in (asked, of_curve))
     return DriftReport(
-        checks=watch_run(run, plan, engine),
+        checks=_report(run, checks),
         rows=rows,
-        shares=rule_shares(run, arms, tuple(wanted), update, engine),
-        curve=rule_shares(run, arms, curve, update, engine),
+        shares=tuple(share for share in shares if share is not None),
+        curve=tuple(share for share in drawn if share is not None),
     )
 
 
@@ -127,21 +139,17 @@ def drift_by_step(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> tuple[
     Raises:
         AuditError: a file of the run is damaged.
     """
-    rows: list[DriftRow] = []
-    for arm in arms_of(run):
-        rows.extend(_rows_of_arm(run, arm, plan, engine))
-    return tuple(rows)
+    asked = [_ArmRows(arm, plan) for arm in arms_of(run)]
+    measured = iter(measure_all(run, [request for own in asked for request in own.requests], engine))
+    return tuple(row for own in asked for row in own.rows([next(measured) for _ in own.requests]))
 
 
-def watch_run(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> CheckReport:
-    """Look for the onset of an unexpected movement of every watched metric in every arm that was logged.
-
-    Raises:
-        AuditError: a file of the run is damaged.
-    """
+def _watched(run: Run, plan: Plan | None) -> list[Watched]:
     parameters = loss_parameters(plan) if plan is not None else {}
-    asks = watch_asks(run, watched_metrics(), dict.fromkeys(arms_of(run)), parameters)
-    checks = answer_all(run, asks, engine)
+    return watch_asks(run, watched_metrics(), dict.fromkeys(arms_of(run)), parameters)
+
+
+def _report(run: Run, checks: Sequence[Check]) -> CheckReport:
     notes = () if checks else ("no table with a watched metric was logged",)
     return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), (*run.notes, *notes))
 
@@ -151,45 +159,53 @@ def arms_of(run: Run) -> tuple[str, ...]:
     return tuple(sorted({arm for arm, _ in run.partitions("tokens")}))
 
 
-def _rows_of_arm(run: Run, arm: str, plan: Plan | None, engine: Engine) -> Iterator[DriftRow]:
-    parameters = loss_parameters(plan) if plan is not None else {}
-    metrics = {name: load_metric(metric_id) for name, metric_id in _FIGURES.items()}
-    asked = {name: metric for name, metric in metrics.items() if metric.parameters <= set(parameters)}
-    requests = [Request(metric, parameters, arm, by_update=True) for metric in asked.values()]
-    rewards = Request(load_metric("mean_reward"), arm=arm)
-    *found, rewarded = measure_all(run, [*requests, rewards], engine)
-    reward_of = {(step.seed, step.step): float(step.value) for step in rewarded.steps}
-    figures = {name: _by_update(measured) for name, measured in zip(asked, found, strict=True)}
-    invalid = _invalid_updates(run, arm, engine) if any(part.invalid for part in found) else set()
-    for key, row in figures["abs_p_q90"].items():
+@dataclass(frozen=True, eq=False)
+class _ArmRows:
+    """The drift of one arm: the figures of every update, the rows that are no numbers, and the rewards."""
 
-        def figure(name: str, key: tuple[int, int, int] = key) -> float:
-            return math.nan if key in invalid else float(figures[name][key].value)
+    arm: str
+    plan: Plan | None
 
-        def share(name: str, key: tuple[int, int, int] = key) -> float | None:
-            return figure(name, key) if name in figures else None
+    @cached_property
+    def figures(self) -> dict[str, Request]:
+        """A request for each figure whose thresholds the plan has."""
+        parameters = loss_parameters(self.plan) if self.plan is not None else {}
+        metrics = {name: load_metric(metric_id) for name, metric_id in _FIGURES.items()}
+        return {
+            name: Request(metric, parameters, self.arm, by_update=True)
+            for name, metric in metrics.items()
+            if metric.parameters <= set(parameters)
+        }
 
-        yield DriftRow(
-            arm,
-            *key,
-            loss_tokens=row.denominator,
-            masked_share=share("masked_share"),
-            clip_share=share("clip_share"),
-            abs_p_q50=figure("abs_p_q50"),
-            abs_p_q90=figure("abs_p_q90"),
-            abs_p_q99=figure("abs_p_q99"),
-            kl_k3=figure("kl_k3"),
-            effective_sample_size=figure("effective_sample_size"),
-            ratio_max=figure("ratio_max"),
-            reward=reward_of.get(key[:2]),
-        )
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """The figures, then what is no number, then the rewards."""
+        invalid = Request(load_metric("invalid_fraction"), arm=self.arm, by_update=True)
+        return (*self.figures.values(), invalid, Request(load_metric("mean_reward"), arm=self.arm))
+
+    def rows(self, found: Sequence[Measurement]) -> Iterator[DriftRow]:
+        """Yield a row for each update, from one measurement a request."""
+        *measured, invalid, rewards = found
+        figures = {name: _by_update(own) for name, own in zip(self.figures, measured, strict=True)}
+        broken = {key for key, step in _by_update(invalid).items() if step.numerator}
+        reward_of = {(step.seed, step.step): float(step.value) for step in rewards.steps}
+        for key, row in figures["abs_p_q90"].items():
+            values = {name: math.nan if key in broken else float(own[key].value) for name, own in figures.items()}
+            yield DriftRow(
+                self.arm,
+                *key,
+                loss_tokens=row.denominator,
+                masked_share=values.get("masked_share"),
+                clip_share=values.get("clip_share"),
+                abs_p_q50=values["abs_p_q50"],
+                abs_p_q90=values["abs_p_q90"],
+                abs_p_q99=values["abs_p_q99"],
+                kl_k3=values["kl_k3"],
+                effective_sample_size=values["effective_sample_size"],
+                ratio_max=values["ratio_max"],
+                reward=reward_of.get(key[:2]),
+            )
 
 
 def _by_update(found: Measurement) -> dict[tuple[int, int, int], StepValue]:
     return {(step.seed, step.step, step.update or 0): step for step in found.steps}
-
-
-def _invalid_updates(run: Run, arm: str, engine: Engine) -> set[tuple[int, int, int]]:
-    """Return the updates that hold a row which is NaN, infinite or a probability above 1."""
-    measured = measure_all(run, [Request(load_metric("invalid_fraction"), arm=arm, by_update=True)], engine)
-    return {key for key, step in _by_update(measured[0]).items() if step.numerator}

@@ -151,6 +151,7 @@ def _groups(connection: "duckdb.DuckDBPyConnection", fused: FusedPass, place: in
     columns = _columns(request, fused.quantiles[place])
     sql = pass_text("finish").format(
         by_update=', "update"' if request.by_update else "",
+        rows=f'"update" = {request.update:d}' if fused.by_update and request.update is not None else "true",
         columns=", ".join(f"{text} AS {name}" for name, text in columns.items()),
         held=", ".join(f"{column} AS {name}" for name, column in fused.places[place].items()),
     )

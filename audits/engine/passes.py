@@ -27,13 +27,17 @@ class FusedPass:
     """Requests that one scan answers, and the column in which each partial of each request stands.
 
     Attributes:
-        requests: they agree in source, arm, update, seeds, steps and grouping.
+        requests: they agree in source, arm, seeds and steps, and in the update unless it is a column of the partials.
+        where: the condition of the rows that are read.
+        by_update: whether the partials are of each update, so that a request may be of one of them or of all.
         columns: SQL by column name; an expression that several metrics need stands there once.
         places: column name of each partial by its name in the metric's file, for each request.
         quantiles: for each request, the place of its quantile in its column's list; None for other metrics.
     """
 
     requests: tuple[Request, ...]
+    where: str
+    by_update: bool
     columns: Mapping[str, str]
     places: tuple[Mapping[str, str], ...]
     quantiles: tuple[int | None, ...]
@@ -41,14 +45,14 @@ class FusedPass:
     @property
     def sql(self) -> str:
         """The query of one batch."""
-        first = self.requests[0]
-        invalid = "NOT is_valid" if first.metric.source in CHECKED_SOURCES else "false"
+        source = self.requests[0].metric.source
+        invalid = "NOT is_valid" if source in CHECKED_SOURCES else "false"
         return pass_text("partials").format(
-            by_update=' "update",' if first.by_update else "",
+            by_update=' "update",' if self.by_update else "",
             invalid=invalid,
             columns="".join(f",\n    {text} AS {name}" for name, text in self.columns.items()),
-            source=first.metric.source,
-            where=first.scope,
+            source=source,
+            where=self.where,
         )
 
     def scans(self, run: Run, engine: Engine) -> Iterator[Scan]:
@@ -64,16 +68,34 @@ def batches_of(run: Run, request: Request, engine: Engine) -> Iterator[Batch]:
 
 
 def fuse(requests: Iterable[Request]) -> Iterator[FusedPass]:
-    """Put requests of the same scope together, in their order."""
-    together: dict[tuple[object, ...], list[Request]] = {}
-    for request in requests:
-        key = (request.metric.source, request.scope, request.by_update)
+    """Put requests that one scan can answer together, in their order.
+
+    Where the figures of each update are asked for anyway, their partials answer what is asked of one update or of all
+    together, too: partials merge. Only a quantile over several updates needs its own scan.
+    """
+    asked = list(requests)
+    by_update = {_rows_of(request) for request in asked if request.by_update and request.update is None}
+    together: dict[tuple[str, str, bool], list[Request]] = {}
+    for request in asked:
+        if _rows_of(request) in by_update and _follows_from_updates(request):
+            key = (request.metric.source, request.scope_of_all_updates, True)
+        else:
+            key = (request.metric.source, request.scope, request.by_update)
         together.setdefault(key, []).append(request)
-    for group in together.values():
-        yield _fused(group)
+    for (_, where, each), group in together.items():
+        yield _fused(group, where, each)
 
 
-def _fused(requests: Sequence[Request]) -> FusedPass:
+def _rows_of(request: Request) -> tuple[str, str]:
+    return request.metric.source, request.scope_of_all_updates
+
+
+def _follows_from_updates(request: Request) -> bool:
+    one_update = request.update is not None or request.by_update
+    return request.metric.source == "loss_tokens" and (request.metric.quantile is None or one_update)
+
+
+def _fused(requests: Sequence[Request], where: str, by_update: bool) -> FusedPass:
     orders = _orders(requests)
     columns: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -98,7 +120,7 @@ def _fused(requests: Sequence[Request]) -> FusedPass:
             wanted = orders[value]
             places.append({"quantiles": column(f"quantile_cont(({value})::DOUBLE, {wanted!r})")})
             quantiles.append(wanted.index(metric.quantile))
-    return FusedPass(tuple(requests), columns, tuple(places), tuple(quantiles))
+    return FusedPass(tuple(requests), where, by_update, columns, tuple(places), tuple(quantiles))
 
 
 def value_of(request: Request) -> str:

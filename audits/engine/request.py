@@ -41,6 +41,11 @@ class Request:
         """The WHERE condition of the rows that are asked for."""
         return scope(self.arm, self.update, self.seeds, self.n_steps)
 
+    @property
+    def scope_of_all_updates(self) -> str:
+        """The same condition without the update."""
+        return scope(self.arm, None, self.seeds, self.n_steps)
+
     def records(self, run: Run) -> tuple[FileRecord, ...]:
         """Return the files that can hold a row of the request; a file that names no step may hold any."""
         found: list[FileRecord] = []

@@ -7,7 +7,8 @@ import pytest
 from made_run import made_plan, sealed, tokens, write_run
 
 from analysis.errors import AuditError
-from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, parse_rule, rule_shares, rules_of
+from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, RuleAsk, parse_rule, rules_of
+from audits.engine.measure import measure_all
 from audits.store.reader import open_run
 
 
@@ -20,6 +21,13 @@ def log_of(arm, seed, step):
             current = np.float32(min(0.0, sampler + rng.normal(0, 0.05 + 0.4 * update)))
             rows.append((update, float(sampler), float(current), float(rng.choice([-1.0, 0.0, 0.5]))))
     return rows
+
+
+def rule_shares(run, arms, rules, update):
+    asked = [RuleAsk(arm, rule) for arm in arms for rule in rules]
+    found = measure_all(run, [own.request for own in asked])
+    shares = [own.share(measured, update) for own, measured in zip(asked, found, strict=True)]
+    return tuple(share for share in shares if share is not None)
 
 
 def plain_share(rule, rows):

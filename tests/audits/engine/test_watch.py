@@ -8,7 +8,7 @@ import pytest
 from made_run import gate_check, made_plan, rewrite, rollouts, write_run
 from random_run import token_columns, write_rows
 
-from audits.engine.drift import watch_run
+from audits.engine.drift import drift_report
 from audits.engine.gate import evaluate_gate
 from audits.engine.metric import load_metric
 from audits.engine.watch import watch_asks, watched_metrics
@@ -135,7 +135,7 @@ def drifting(path, ratios):
 def test_steps_whose_figure_overflows_are_passed_over_and_the_onset_keeps_its_step(tmp_path):
     calm, apart, overflow = np.zeros(4), np.array([0.0, 0.0, 0.0, 3.0]), np.full(4, 900.0)
     steps = [calm, calm, overflow, *[calm] * 6, apart, overflow, apart, apart]
-    report = watch_run(drifting(tmp_path, steps), None)
+    report = drift_report(drifting(tmp_path, steps), None).checks
     (found,) = (check for check in report.checks if check.id == "effective_sample_size")
     assert found.status == "warn"
     assert "fell out of its earlier range from step 9 on" in found.reason
@@ -147,7 +147,7 @@ def test_steps_whose_figure_overflows_are_passed_over_and_the_onset_keeps_its_st
 @pytest.mark.parametrize("log_ratio", [900.0, -900.0])
 def test_figures_that_overflow_are_a_warning_though_nothing_is_left_to_move(tmp_path, log_ratio):
     collapsed = [*[np.zeros(4)] * 9, *[np.full(4, log_ratio)] * 3]
-    report = watch_run(drifting(tmp_path, collapsed), None)
+    report = drift_report(drifting(tmp_path, collapsed), None).checks
     (found,) = (check for check in report.checks if check.id == "effective_sample_size")
     assert found.status == "warn"
     assert "3 of 12 steps have no figure: their logged numbers are finite" in found.reason
