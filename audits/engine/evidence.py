@@ -12,13 +12,19 @@ from audits.store.reader import Run, connect
 
 ROWS_KEPT = 1000
 SAMPLE_SEED = 0
-_ROW_KEYS = {
-    "loss_tokens": ("arm", "seed", "step", "update", "rollout_id", "position"),
-    "reward_groups": ("arm", "seed", "step", "group_id"),
-    "rollouts": ("arm", "seed", "step", "rollout_id"),
-    "updates": ("arm", "seed", "step", "update"),
-    "executed_updates": ("arm", "seed", "step", "update"),
-}
+# What names a row, in the order of the log; a table or view has some of them.
+_KEY_COLUMNS = (
+    "arm",
+    "seed",
+    "step",
+    "update",
+    "rollout_id",
+    "position",
+    "group_id",
+    "checkpoint",
+    "item_id",
+    "sample",
+)
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,10 @@ def _file(found: Sequence[_Rows]) -> EvidenceFile:
 def _rows(run: Run, question: Question, check: Check) -> _Rows:
     source = question.metric.source
     where = f"{question.scope} AND ({_condition(question, check)})"
-    key = ", ".join(f'"{name}"' for name in _ROW_KEYS[source])
-    sql = pass_text("evidence").format(source=source, where=where, key=key, seed=SAMPLE_SEED, cap=ROWS_KEPT)
     with connect(run) as connection:
+        columns = connection.sql(f"FROM {source} LIMIT 0").columns
+        key = ", ".join(f'"{name}"' for name in _KEY_COLUMNS if name in columns)
+        sql = pass_text("evidence").format(source=source, where=where, key=key, seed=SAMPLE_SEED, cap=ROWS_KEPT)
         (total,) = connection.execute(f"SELECT count(*) FROM {source} WHERE {where}").fetchall()[0]
         return _Rows(source, where, int(total), connection.sql(sql).to_arrow_table())
 

@@ -9,9 +9,15 @@ from made_run import active_tokens, gate_check, made_plan, tokens, write_run
 
 from analysis.errors import AuditError
 from audits.engine import evidence
+from audits.engine.ask import answer_all
+from audits.engine.check import Limit
+from audits.engine.evidence import leave_evidence
 from audits.engine.gate import evaluate_gate
+from audits.engine.judge import Question
+from audits.engine.metric import parse_metric
 from audits.store.reader import open_run
 from audits.store.sandbox import query
+from audits.store.schema import SQL_FOLDER
 
 
 def failing(tmp_path, metric="dppo_masked_token_fraction", tokens_of=active_tokens, **limit):
@@ -63,6 +69,16 @@ def test_rows_that_are_no_numbers_are_left_and_nothing_else(tmp_path):
     run, check = failing(tmp_path, tokens_of=broken)
     assert pq.read_table(run.path / check.evidence).num_rows == 2
     assert check.value is None
+
+
+def test_a_metric_of_any_table_leaves_its_rows(tmp_path):
+    text = (SQL_FOLDER / "metrics" / "mean_reward.sql").read_text(encoding="utf-8")
+    metric = parse_metric("phase_seconds", text.replace("rollouts", "phases").replace("reward", "seconds"))
+    run = open_run(write_run(tmp_path / "run"))
+    question = Question(run, metric, {}, "dppo", (0,), 2, None, Limit(min=1e9), "seconds a phase")
+    (check,) = leave_evidence(run, list(zip([question], answer_all(run, [question]), strict=True)))
+    assert check.status == "fail"
+    assert set(pq.read_table(run.path / check.evidence).column("step").to_pylist()) == {0, 1}
 
 
 def test_a_sample_is_capped_seeded_and_says_how_many_there_are(tmp_path, monkeypatch):
