@@ -1,5 +1,7 @@
 """The bench itself: every job runs, and what it compares is the same gate."""
 
+import csv
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,7 @@ pytest.importorskip("resource")  # CPU time, which Windows does not keep
 from bench import gate
 from bench.made_log import write_log
 
-from audits.engine.gate import evaluate_gate
+from audits.engine.drift import drift_by_step
 from audits.store.reader import open_run
 
 
@@ -26,13 +28,22 @@ def test_every_job_is_measured(run, name):
     assert cost.peak > 10e6
 
 
-def test_pandas_by_hand_gives_the_gate_s_figures(run):
+def test_pandas_by_hand_gives_the_figures_of_drift(run):
     pytest.importorskip("pandas")
-    command = [sys.executable, str(Path(gate.__file__).parent / "pandas_gate.py"), str(run)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    command = [sys.executable, str(Path(gate.__file__).parent / "pandas_drift.py"), str(run)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    theirs = {
+        (row["arm"], int(row["seed"]), int(row["step"]), int(row["update"])): row
+        for row in csv.DictReader(io.StringIO(done.stdout))
+    }
     opened = open_run(run)
-    checks = {(check.id, check.arm): check.value for check in evaluate_gate(opened, opened.sealed.plan).checks}
-    masked, clipped = (float(figure) for figure in found[3].split()[1:3])
-    assert masked == pytest.approx(checks["dppo_masked_token_fraction", "dppo"], abs=1e-6)
-    assert clipped == pytest.approx(checks["grpo_clip_fraction", "dppo"], abs=1e-6)
-    assert float(found[-1].split()[-1]) == pytest.approx(checks["policy_drift_abs_p_q90", "dppo"], abs=1e-12)
+    ours = drift_by_step(opened, opened.sealed.plan)
+    assert len(ours) == len(theirs) == 2 * 2 * 2
+    names = {
+        "masked": "masked_share", "clipped": "clip_share", "kl_k3": "kl_k3", "ratio_max": "ratio_max",
+        "effective_sample_size": "effective_sample_size", "0.5": "abs_p_q50", "0.9": "abs_p_q90", "0.99": "abs_p_q99",
+    }  # fmt: skip
+    for row in ours:
+        found = theirs[row.arm, row.seed, row.step, row.update]
+        for name, field in names.items():
+            assert float(found[name]) == pytest.approx(getattr(row, field), abs=1e-12, rel=1e-9)
