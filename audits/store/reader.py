@@ -1,6 +1,6 @@
 """Opens a run: what it is, which files are whole, and DuckDB connections over them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,9 +179,7 @@ def _null_count(parquet: Any, name: str, leaf: list[int]) -> int:
 
 
 def _check_columns(path: Path, table: Table, schema: Any) -> None:
-    for name in ("arm", "seed") if table.partitioned else ():
-        if name in schema.names:
-            raise AuditError(f"{path}: column {name} is stored in the file; it is read from the path, and only there")
+    _check_names(path, table, schema.names)
     for column in table.columns:
         index = schema.get_field_index(column.name)
         if index < 0:
@@ -195,9 +193,28 @@ def _check_columns(path: Path, table: Table, schema: Any) -> None:
             raise AuditError(f"{path}: column {column.name} is {found}, the format says {wanted}")
 
 
+def _check_names(path: Path, table: Table, names: Sequence[str]) -> None:
+    """Refuse names that SQL does not tell apart: it would read the first of `Advantage` and `advantage` as both."""
+    spelt = {column.name.lower(): column.name for column in table.columns}
+    from_path = ("arm", "seed") if table.partitioned else ()
+    seen: set[str] = set()
+    for name in names:
+        lower = name.lower()
+        if lower in from_path:
+            raise AuditError(f"{path}: column {name} is stored in the file; it is read from the path, and only there")
+        if spelt.get(lower, name) != name:
+            raise AuditError(f"{path}: column {name} is spelt {spelt[lower]} in the format; rename it")
+        if lower in seen:
+            raise AuditError(f"{path}: column {name} stands there twice, if upper and lower case are the same")
+        seen.add(lower)
+
+
 def _kind(arrow_type: Any) -> str:
     import pyarrow.types as types
 
+    if types.is_uint64(arrow_type):
+        # Together with signed numbers the engine makes decimals of it.
+        return str(arrow_type)
     for name in ("integer", "floating", "boolean", "timestamp"):
         if getattr(types, f"is_{name}")(arrow_type):
             return name

@@ -240,6 +240,36 @@ def test_a_stored_column_that_the_path_already_gives_is_an_error(run, column):
         read(run)
 
 
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("Advantage", "column Advantage is spelt advantage in the format"),
+        ("Surprisal", "column Surprisal is spelt surprisal in the format"),
+        ("advantage", "column advantage stands there twice"),
+        ("ARM", "column ARM is stored in the file"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_names_that_sql_does_not_tell_apart_are_an_error(run, added, said, first):
+    def change(table):
+        names = [added, *table.column_names] if first else [*table.column_names, added]
+        beside = pa.array([0.0] * len(table), pa.float32())
+        return pa.table([beside, *table.columns] if first else [*table.columns, beside], names=names)
+
+    rewrite(run, TOKENS, change)
+    with pytest.raises(AuditError, match=f"{TOKENS}: {said}"):
+        read(run)
+
+
+def test_whole_numbers_without_a_sign_and_64_bits_wide_are_an_error(run):
+    def change(table):
+        return table.set_column(0, "step", table["step"].cast(pa.uint64()))
+
+    rewrite(run, TOKENS, change)
+    with pytest.raises(AuditError, match="column step is uint64, the format says int32"):
+        read(run)
+
+
 def test_files_that_disagree_on_an_unknown_column_are_an_error(run):
     for step, value in ((0, 1), (1, "one")):
         relative = TOKENS.replace("000000", f"00000{step}")
