@@ -70,8 +70,8 @@ def required_preflights(plan: Plan) -> tuple[str, ...]:
 def gate_sha256(gate: CheckReport) -> str:
     """Return the sha256 of a gate's figures, which links a full run to what its pilot showed.
 
-    Wording is left out, and numbers are rounded to 12 digits, so that another version that measures the same
-    gives the same sum.
+    Wording is left out, and so are watched figures, which no limit of the plan stands against; numbers are rounded to
+    12 digits. So another version that measures the same gives the same sum, whatever else it watches.
     """
     figures = [
         [
@@ -82,6 +82,7 @@ def gate_sha256(gate: CheckReport) -> str:
             f"{check.value:.12g}" if isinstance(check.value, float) else check.value,
         ]
         for check in gate.checks
+        if check.limit is not None
     ]
     return sha256_hex(canonical_json(figures))
 

@@ -8,9 +8,11 @@ import pytest
 from made_run import gate_check, made_plan, rewrite, rollouts, write_run
 from random_run import token_columns, write_rows
 
+from audits.engine import gate as gate_module
 from audits.engine.drift import drift_report
 from audits.engine.gate import evaluate_gate
 from audits.engine.metric import load_metric
+from audits.engine.standing import gate_sha256
 from audits.engine.watch import watch_asks, watched_metrics
 from audits.store.reader import open_run
 
@@ -206,3 +208,12 @@ def replaced(table, columns, step):
     import pyarrow as pa
 
     return pa.table({**columns, "step": [step] * len(columns["reward"])}, schema=table.schema)
+
+
+def test_what_else_a_version_watches_leaves_the_digest_of_a_gate_alone(tmp_path, monkeypatch):
+    run = open_run(write_run(tmp_path / "run"))
+    watching = evaluate_gate(run, run.sealed.plan)
+    monkeypatch.setattr(gate_module, "watched_metrics", lambda *, in_gate: [])
+    alone = evaluate_gate(run, run.sealed.plan)
+    assert len(watching.checks) > len(alone.checks)
+    assert gate_sha256(watching) == gate_sha256(alone)

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.errors import AuditError, Refused
 from audits.engine import standing
-from audits.engine.check import Check, CheckReport
+from audits.engine.check import Check, CheckReport, Limit
 from audits.store.manifest import ArmRecord, Manifest
 from audits.store.writer import RunWriter
 from runner.loop import pilots
@@ -23,7 +23,9 @@ def _pilot(folder, sealed, *, kind="pilot", status="complete", started_at="2026-
 
 
 def _gate(monkeypatch, status):
-    check = Check("dppo_masked_token_fraction", status, 0.0002, None, "share", "d", "dppo", 10, reason="too few")
+    check = Check(
+        "dppo_masked_token_fraction", status, 0.0002, Limit(min=0.001), "share", "d", "dppo", 10, reason="too few"
+    )
     report = CheckReport("pilot", status, (check,))
     monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan: report)
 
