@@ -9,7 +9,7 @@
 -- sign: all right and all wrong count alike
 -- zero advantage: such a group has nothing else
 -- watch: rises by 0.2, in the gate too
--- warn above: 0.9
+-- warn above: 0.8
 -- above means: nearly every group has one reward, so that its advantages are 0 and nothing is trained; with a mean reward near 0 the policy solves almost nothing yet, and neither arm can learn from it
 -- if it moves: fewer prompts carry a gradient: they have become too easy or too hard for the policy
 -- source: arXiv:2503.14476 (DAPO), section 3.2; with advantages centred on the group mean their gradient is 0

@@ -191,7 +191,7 @@ def test_a_level_that_deserves_a_warning_needs_no_movement(tmp_path, mixed, stat
     assert {check.status for check in found.values()} == {status}
     assert found["dppo"].value == pytest.approx(1 - mixed / 3)
     if status == "warn":
-        assert found["dppo"].reason.startswith("1 is above 0.9: ")
+        assert found["dppo"].reason.startswith("1 is above 0.8: ")
 
 
 def with_groups(path, mixed):
