@@ -31,6 +31,8 @@ def locate(named: str) -> Path:
     try:
         path = cast(Path, UPath(named))
         _list(path)
+        # The list of a web server that does not answer is empty without an error.
+        path.is_dir()
     except ImportError as error:
         raise AuditError(f"{named}: {_what_to_install(named, error)}") from error
     except Exception as error:

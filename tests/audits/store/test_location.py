@@ -144,6 +144,16 @@ def test_a_kind_of_url_that_nobody_knows_is_refused():
         locate("pigeon://bucket/run")
 
 
+def test_a_store_whose_empty_list_hides_that_nobody_answers_is_told_in_one_line(monkeypatch):
+    def unreachable(*_, **__):
+        raise OSError("nobody listens\nand a second line")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.isdir", unreachable)
+    with pytest.raises(AuditError) as refused:
+        locate("memory://bucket/run")
+    assert refused.value.message.endswith("cannot be reached (OSError: nobody listens)")
+
+
 def test_a_store_that_answers_with_its_own_error_is_told_in_one_line(monkeypatch):
     def unreachable(*_, **__):
         raise RuntimeError("no credentials\nand a second line")
