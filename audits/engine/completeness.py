@@ -56,5 +56,5 @@ def check_steps(run: Run, plan: Plan, wanted: int) -> Check:
         denominator=len(counts),
         reason=reason,
         measures="rollout steps of which every table was written whole, smallest over the arms",
-        mend="run it again with another --out: a part of the planned evidence is missing" if missing else None,
+        mend="the same `audit run` with --resume goes on from the last whole step" if missing else None,
     )
