@@ -43,7 +43,7 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
         "reasons": list(report.reasons),
     }
     absent = {"n_seeds": "training seeds are not the unit of this rule", "plan_sha256": "no plan is sealed in this run"}
-    return _with_reasons(body, absent)
+    return with_reasons(body, absent)
 
 
 def checks_object(report: CheckReport) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _criterion(criterion: CriterionResult) -> dict[str, Any]:
         "mcnemar_mid_p": "the items' scores are not only right or wrong: other scores, or means over samples or seeds",
     }
     counts = criterion.counts
-    return _with_reasons(
+    return with_reasons(
         {
             "id": criterion.id,
             "metric": criterion.metric,
@@ -104,7 +104,7 @@ def _check(check: Check) -> dict[str, Any]:
         "denominator": "the value is not over a number of rows",
     }
     limit = check.limit
-    return _with_reasons(
+    return with_reasons(
         {
             "id": check.id,
             "status": check.status,
@@ -130,7 +130,7 @@ def _check(check: Check) -> dict[str, Any]:
             "mend": check.mend,
             "notes": list(check.notes),
             "steps": [
-                _with_reasons(
+                with_reasons(
                     {
                         "arm": step.arm,
                         "seed": step.seed,
@@ -148,7 +148,7 @@ def _check(check: Check) -> dict[str, Any]:
     )
 
 
-def _with_reasons(body: dict[str, Any], absent: Mapping[str, str]) -> dict[str, Any]:
+def with_reasons(body: dict[str, Any], absent: Mapping[str, str]) -> dict[str, Any]:
     """Return the object with numbers that JSON lacks as null, and why each null is one."""
     reasons: dict[str, str] = {}
     for key, value in body.items():

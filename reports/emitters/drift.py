@@ -10,12 +10,18 @@ from audits.engine.drift import DriftReport, DriftRow
 from reports.chart_page import Chart, ChartPage, write_chart_page
 from reports.charts import spec
 from reports.display import brief, count, number, text
+from reports.emitters.contracts import checks_object, with_reasons
 from reports.emitters.emit import emit_checks
 from reports.emitters.json import dumps
 from reports.emitters.rows import rows_table
 from reports.sections.drift import drift_figures
 from reports.series import thin
 
+_ABSENT = {
+    "masked_share": "the plan has no divergence mask",
+    "clip_share": "the plan has no ratio clip",
+    "reward": "rollouts were not logged for this step",
+}
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SPARK_WIDTH = 48
 _NAMES = (
@@ -55,11 +61,9 @@ def emit_drift(report: DriftReport, format: str, stream: TextIO, *, rows: int) -
 
 def drift_object(report: DriftReport) -> dict[str, Any]:
     """Return what `audit drift --format json` prints: the contract of checks, with the rows they rest on."""
-    from reports.emitters.contracts import checks_object
-
     return {
         **checks_object(report.checks),
-        "rows": [vars(row) for row in report.rows],
+        "rows": [with_reasons(vars(row).copy(), _ABSENT) for row in report.rows],
         "rules": [_share_object(share) for share in report.shares],
         "curve": [_share_object(share) for share in report.curve],
     }
@@ -174,4 +178,4 @@ def _curve(curve: Sequence[RuleShare]) -> str:
 
 def _share_object(share: RuleShare) -> dict[str, Any]:
     rule = {"kind": share.rule.kind, "threshold": share.rule.threshold}
-    return {**vars(share), "rule": rule}
+    return with_reasons({**vars(share), "rule": rule}, {})

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from made_run import active_tokens, evals, right, tokens, write_outcomes, write_run
+from made_run import active_tokens, evals, made_plan, right, tokens, write_outcomes, write_run
 
 
 def test_the_table_has_both_arms_every_update_and_the_rules_of_both_losses(audit, tmp_path):
@@ -96,6 +96,20 @@ def test_rows_that_are_no_numbers_fail_and_have_no_figure(audit, tmp_path):
     result = json.loads(audit.out)
     assert all(rule["share"] is None for rule in result["rules"])
     assert all(row["abs_p_q90"] is None for row in result["rows"])
+    for entry in (*result["rows"], *result["rules"]):
+        assert {key for key, value in entry.items() if value is None} == set(entry["null_reasons"])
+
+
+def test_a_figure_that_the_plan_has_no_rule_for_says_so(audit, tmp_path):
+    plan = made_plan(losses__grpo={**made_plan()["losses"]["dppo"], "delta": 0.3})
+    plan["activation_gate"]["checks"] = [
+        c for c in plan["activation_gate"]["checks"] if c["metric"] != "grpo_clip_fraction"
+    ]
+    assert audit("drift", write_run(tmp_path / "run", plan), "--format", "json").code == 0
+    rows = json.loads(audit.out)["rows"]
+    assert {(row["clip_share"], row["null_reasons"]["clip_share"]) for row in rows} == {
+        (None, "the plan has no ratio clip")
+    }
 
 
 def test_an_unknown_engine_and_an_address_of_nothing_are_refused(audit, tmp_path):
