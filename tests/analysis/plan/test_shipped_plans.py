@@ -108,6 +108,20 @@ def test_the_demo_requires_no_preflight_and_has_the_gate_of_v2():
     assert f"{math.sqrt(2 * math.log(40) / plan.task.test_items):.4f}" in " ".join(plan.notes)
 
 
+def test_the_plan_for_one_gpu_is_the_demo_with_another_model_and_question():
+    gpu, demo = (_plan(name).model_dump() for name in ("smollm2_addition", "demo"))
+    for part in ("losses", "arms", "preflights"):
+        assert gpu[part] == demo[part]
+    assert gpu["decision_rule"]["criteria"] == demo["decision_rule"]["criteria"]
+    limits = [
+        [(check["metric"], check["min"], check["max"]) for check in plan["activation_gate"]["checks"]]
+        for plan in (gpu, demo)
+    ]
+    assert limits[0] == limits[1]
+    assert gpu["activation_gate"]["checks"][-1]["one_of"] == [gpu["base_model"]]
+    assert f"{math.sqrt(2 * math.log(40) / gpu['task']['test_items']):.4f}" in " ".join(gpu["notes"])
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_both_conditions_share_everything_but_the_loss(name):
     plan = _plan(name)
