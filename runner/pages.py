@@ -12,7 +12,7 @@ from audits.engine.decision import DecisionReport
 from audits.engine.drift import drift_by_step
 from audits.engine.gate import evaluate_gate
 from audits.engine.preflights import preflight_report
-from audits.engine.standing import linked_pilot, required_preflights
+from audits.engine.standing import linked_pilot, required_preflights, started_on
 from audits.store.looks import read_looks
 from audits.store.preflights import read_results
 from audits.store.reader import Run
@@ -56,10 +56,11 @@ def _gate(run: Run) -> CheckReport | None:
     pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
     if pilot is None:
         return None
-    gate = evaluate_gate(pilot, plan)
+    day = started_on(run)
+    gate = evaluate_gate(pilot, plan, today=day)
     if run.manifest.kind == "pilot" or gate.status == "not_applicable":
         return gate
-    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(evaluate_gate(run, plan))))
+    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(evaluate_gate(run, plan, today=day))))
 
 
 def _preflights(run: Run) -> CheckReport | None:

@@ -1,14 +1,17 @@
 """Whether a run may carry its plan's claim: the seal, the linked pilot's gate, the required preflights."""
 
+import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from analysis.errors import AuditError
 from analysis.plan.lint import blocking
 from analysis.plan.model import Plan
 from audits.engine.check import Check, CheckReport, combine
 from audits.engine.completeness import check_steps
 from audits.engine.gate import evaluate_gate
 from audits.store.location import beside
+from audits.store.manifest import MANIFEST_NAME
 from audits.store.preflights import read_result, result_path
 from audits.store.reader import Run, open_run
 from audits.store.seal import SealedPlan, canonical_json, sha256_hex
@@ -42,17 +45,19 @@ class Standing:
     waived: tuple[str, ...] = ()
 
 
-def judge_pilot(pilot: Run, sealed: SealedPlan) -> PilotStanding:
+def judge_pilot(pilot: Run, sealed: SealedPlan, *, day: datetime.date | None = None) -> PilotStanding:
     """Recompute a pilot's gate and read its preflights.
 
     Args:
         pilot: the pilot's run.
         sealed: the plan of the full run that it shall allow.
+        day: on which a waiver must not have expired: of the full run's start, so that a verdict does not change as
+            time passes. Default today, for a run that is about to start.
 
     Raises:
         AuditError: a file of the pilot is damaged, or a preflight result is no such thing.
     """
-    gate = evaluate_gate(pilot, sealed.plan)
+    gate = evaluate_gate(pilot, sealed.plan, today=day)
     faults = (*_identity(pilot, sealed), *_gate(gate), *_preflights(pilot, sealed))
     return PilotStanding(gate, faults, (*_waived_checks(gate), *_waived_preflights(pilot, sealed)))
 
@@ -121,6 +126,20 @@ def unfinished(run: Run, plan: Plan, n_items: int) -> tuple[str, ...]:
     return tuple(f"the run is not finished: {reason}" for reason in found)
 
 
+def started_on(run: Run) -> datetime.date:
+    """Return the day on which a run started, UTC.
+
+    Raises:
+        AuditError: run.json has no such time.
+    """
+    try:
+        return datetime.datetime.fromisoformat(run.manifest.started_at).astimezone(datetime.UTC).date()
+    except ValueError as error:
+        raise AuditError(
+            f"{run.path / MANIFEST_NAME}: started_at: {run.manifest.started_at!r:.60} is no time ({error})"
+        ) from error
+
+
 def linked_pilot(run: Run) -> tuple[Run | None, str]:
     """Return the pilot that a full run names, or None and why there is none.
 
@@ -157,7 +176,7 @@ def _linked_pilot(run: Run, sealed: SealedPlan) -> Standing:
     if pilot is None or run.manifest.pilot is None:
         what = "a gate" if sealed.plan.activation_gate.applicable else "a preflight"
         return Standing((f"the plan requires {what}, and {absence}",))
-    standing = judge_pilot(pilot, sealed)
+    standing = judge_pilot(pilot, sealed, day=started_on(run))
     if not standing.faults and gate_sha256(standing.gate) != run.manifest.pilot.gate_sha256:
         changed = (
             f"the gate of {pilot.path} gives other figures now than when it allowed this run: its log changed since. "

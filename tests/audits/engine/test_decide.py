@@ -378,6 +378,23 @@ def test_a_verdict_that_rests_on_a_waiver_says_so_with_figure_limit_owner_and_ex
     assert "waived by Ann until 2999-01-01: known" in report.reasons[0]
 
 
+@pytest.mark.parametrize(("expires", "void"), [("2026-01-02", False), ("2026-01-01", True)])
+def test_a_waiver_must_hold_on_the_day_the_run_started_whatever_day_it_is_now(tmp_path, expires, void):
+    full = waived_experiment(tmp_path)
+    policy = tmp_path / "pilot" / "policy.json"
+    policy.write_text(policy.read_text().replace("2999-01-01", expires))
+    report = decided(full)
+    assert (report.verdict == "void") == void
+    assert ("expired on 2026-01-01" in " ".join(report.reasons)) == void
+
+
+def test_a_start_that_is_no_time_is_named(tmp_path):
+    full = waived_experiment(tmp_path)
+    change_json(full / "run.json", started_at="yesterday")
+    with pytest.raises(AuditError, match=r"run.json: started_at: 'yesterday' is no time"):
+        decided(full)
+
+
 def test_an_unfinished_run_tells_the_waiver_too(tmp_path):
     report = decided(waived_experiment(tmp_path, status="interrupted"))
     assert report.verdict == "inconclusive"

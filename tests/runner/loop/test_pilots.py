@@ -27,7 +27,7 @@ def _gate(monkeypatch, status):
         "dppo_masked_token_fraction", status, 0.0002, Limit(min=0.001), "share", "d", "dppo", 10, reason="too few"
     )
     report = CheckReport("pilot", status, (check,))
-    monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan: report)
+    monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan, today: report)
 
 
 def test_the_newest_pilot_of_this_plan_is_taken(make_plan, tmp_path):
