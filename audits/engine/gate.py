@@ -87,14 +87,11 @@ def questions_of(run: Run, plan: Plan, planned: PlannedCheck) -> Iterator[Questi
     metric = load_metric(planned.metric)
     parameters = loss_parameters(plan)
     limit = Limit(planned.min, planned.max, tuple(planned.one_of) if planned.one_of else None)
-    role = planned.arm or metric.header["arm"]
-    roles = ("treatment", "baseline", "other") if role == "all" else (role,)
-    arms = [arm for wanted in roles for arm in plan.conditions(wanted)]
-    fault = _fault(metric, planned, arms, role)
+    fault = check_fault(plan, planned)
     if fault:
         yield cannot_ask(metric, parameters, limit, planned.measures, fault)
         return
-    for arm in arms:
+    for arm in _arms(plan, planned, metric):
         yield Question(
             run=run,
             metric=metric,
@@ -113,13 +110,24 @@ def seeds_of(plan: Plan, condition: str) -> tuple[int, ...]:
     return tuple(arm.seed for arm in plan.arms if arm.condition == condition)
 
 
-def _fault(metric: Metric, planned: PlannedCheck, arms: list[str], role: str) -> str | None:
-    """Return why a planned check has no answer in any run; it must not vanish from the gate."""
-    if not arms:
-        return f"the check is on the {role} arm, and no arm of the plan has that role"
-    by_update = metric.table in ("tokens", "updates") and metric.default_update is not None
-    if planned.update is not None and not (by_update or metric.table == "tokens"):
+def check_fault(plan: Plan, planned: PlannedCheck) -> str | None:
+    """Return why a planned check has no answer in any run, None where it has one.
+
+    Raises:
+        AuditError: the plan names an unknown metric or threshold.
+    """
+    metric = load_metric(planned.metric)
+    metric.fill("".join(metric.blocks.values()), loss_parameters(plan))
+    if not _arms(plan, planned, metric):
+        return f"the check is on the {planned.arm or metric.header['arm']} arm, and no arm of the plan has that role"
+    if planned.update is not None and metric.table != "tokens":
         return f"the check is on update {planned.update}, and {metric.id} is a figure of the whole rollout batch"
     if metric.header["unit"] == "name" and not planned.one_of:
         return f"the check has min or max, and {metric.id} is a name: it needs one_of"
     return None
+
+
+def _arms(plan: Plan, planned: PlannedCheck, metric: Metric) -> list[str]:
+    role = planned.arm or metric.header["arm"]
+    roles = ("treatment", "baseline", "other") if role == "all" else (role,)
+    return [arm for wanted in roles for arm in plan.conditions(wanted)]

@@ -1,6 +1,7 @@
 """The names that a plan uses are found in this installation."""
 
 import pytest
+from made_run import made_plan, sealed
 
 from analysis.plan.parse import parse_plan_text
 from runner.loop.names import unresolved_names
@@ -18,3 +19,25 @@ def test_an_unknown_task_and_a_refused_grader_are_found(make_plan):
     found = {finding.path: finding.message for finding in unresolved_names(plan)}
     assert "there is no such task" in found["task.id"]
     assert "every answer counts as wrong" in found["evaluation.grader"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"metric": "executed_base_model"}, "is a name: it needs one_of"),
+        ({"metric": "mean_reward", "update": 1}, "a figure of the whole rollout batch"),
+        ({"metric": "executed_updates_per_batch", "update": 0}, "a figure of the whole rollout batch"),
+    ],
+)
+def test_a_check_that_no_run_can_answer_is_an_error_before_any_run(change, said):
+    plan = made_plan()
+    plan["activation_gate"]["checks"][0].update(change)
+    (finding,) = unresolved_names(sealed(plan).plan)
+    assert (finding.severity, finding.path) == ("error", "activation_gate.checks[0]")
+    assert said in finding.message
+
+
+def test_a_threshold_that_no_loss_of_the_plan_has_is_an_error_before_any_run():
+    plan = made_plan(losses__grpo={**made_plan()["losses"]["dppo"], "delta": 0.3})
+    (finding,) = unresolved_names(sealed(plan).plan)
+    assert "needs eps, and no loss of the plan has it" in finding.message
