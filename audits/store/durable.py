@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from analysis.errors import AuditError
+from audits.store.location import is_local
 
 
 @contextmanager
@@ -27,6 +28,18 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def read_whole(path: Path) -> str:
+    """Return the text of a file of a run; what is no regular file is refused, since a pipe would be waited for.
+
+    Raises:
+        OSError: it is missing, not readable or no file.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    if is_local(path) and path.exists() and not path.is_file():
+        raise OSError("it is not a file")
+    return path.read_text(encoding="utf-8")
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
-from audits.store.durable import append_lines
+from audits.store.durable import append_lines, read_whole
 from audits.store.location import is_local
 
 LOOKS_NAME = "looks.jsonl"
@@ -31,7 +31,7 @@ def read_looks(run: Path) -> tuple[Mapping[str, Any], ...]:
     """
     path = run / LOOKS_NAME
     try:
-        *lines, _torn = path.read_text(encoding="utf-8").split("\n")
+        *lines, _torn = read_whole(path).split("\n")
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
-from audits.store.durable import write_whole
+from audits.store.durable import read_whole, write_whole
 from audits.store.layout import outside_fault, path_fault
 from audits.store.location import is_local
 from audits.store.schema import FORMAT_VERSION, Table, tables
@@ -90,7 +90,7 @@ def read_manifest(run: Path) -> Manifest:
     if not run.is_dir():
         raise AuditError(f"{run}: there is no such run directory")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_whole(path))
         # Half a surrogate pair passes as JSON and is no text: it could be neither printed nor written again.
         json.dumps(data, ensure_ascii=False).encode("utf-8")
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def read_files(run: Path) -> tuple[tuple[FileRecord, ...], tuple[str, ...]]:
     """
     path = run / FILES_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_whole(path)
     except FileNotFoundError:
         return (), (f"{FILES_NAME} does not exist: no data file was finished",)
     except (OSError, UnicodeDecodeError) as error:

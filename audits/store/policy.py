@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from analysis.errors import AuditError
+from audits.store.durable import read_whole
 
 POLICY_NAME = "policy.json"
 
@@ -51,7 +52,7 @@ def read_waivers(run: Path) -> tuple[Waiver, ...]:
     """
     path = run / POLICY_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_whole(path)
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
-from audits.store.durable import write_whole
+from audits.store.durable import read_whole, write_whole
 
 FOLDER = "preflight"
 SCHEMA_VERSION = 1
@@ -102,7 +102,7 @@ def read_result(run: Path, preflight_id: str) -> PreflightResult | None:
     """
     path = result_path(run, preflight_id)
     try:
-        result = PreflightResult.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        result = PreflightResult.model_validate(json.loads(read_whole(path)))
     except FileNotFoundError:
         return None
     except ValidationError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from analysis.errors import AuditError
 from analysis.plan.model import Plan
 from analysis.plan.parse import parse_plan_text
+from audits.store.durable import read_whole
 
 PLAN_NAME = "plan.json"
 
@@ -74,4 +75,9 @@ def read_text(path: Path) -> str:
 def read_sealed_plan(run: Path) -> SealedPlan | None:
     """Return the plan sealed in a run directory, or None where the run has none."""
     path = run / PLAN_NAME
-    return seal_text(read_text(path), source=str(path)) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        return seal_text(read_whole(path), source=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuditError(f"{path}: not readable as UTF-8 text ({error})") from error

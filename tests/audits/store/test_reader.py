@@ -362,3 +362,12 @@ def test_a_line_of_an_unknown_table_may_not_point_outside_the_run(tmp_path):
         handle.write(json.dumps(line) + "\n")
     with pytest.raises(AuditError, match="outside the run"):
         open_run(run)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
+@pytest.mark.parametrize("name", ["run.json", "plan.json", "files.jsonl", "policy.json"])
+def test_a_pipe_in_place_of_a_file_is_refused_and_waited_for_by_nobody(audit, tmp_path, name):
+    run = write_run(tmp_path / "run")
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    assert name in audit.refuses("gate", run)

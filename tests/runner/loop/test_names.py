@@ -24,7 +24,7 @@ def test_an_unknown_task_and_a_refused_grader_are_found(make_plan):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"metric": "executed_base_model"}, "is a name: it needs one_of"),
+        ({"metric": "executed_base_model", "update": None}, "is a name: it needs one_of"),
         ({"metric": "mean_reward", "update": 1}, "a figure of the whole rollout batch"),
         ({"metric": "executed_updates_per_batch", "update": 0}, "a figure of the whole rollout batch"),
     ],
