@@ -98,6 +98,11 @@ def _provenance(run: Run) -> dict[str, str]:
         "plan sha256": manifest.plan_sha256 or "no sealed plan",
         "command": " ".join(manifest.command_line),
     }
+    if manifest.resumed:
+        times = ", ".join(str(attempt.get("started_at", "?")) for attempt in manifest.resumed)
+        facts["interrupted and resumed"] = f"{len(manifest.resumed)} times: {times}"
+    if manifest.service_faults:
+        facts["service faults borne"] = str(manifest.service_faults)
     if manifest.pilot is not None:
         facts["pilot"] = f"{manifest.pilot.path}, run id {manifest.pilot.run_id}, gate {manifest.pilot.status}"
         facts["gate sha256"] = manifest.pilot.gate_sha256

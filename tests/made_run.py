@@ -1,5 +1,6 @@
 """Builds small runs whose every number is known, through the store's own writer."""
 
+import datetime
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -108,8 +109,6 @@ def rollouts(step: int, rewards: Sequence[float] = (0.0, 1.0)) -> Columns:
 
 def phases(step: int) -> Columns:
     """Return phase columns: one phase of a step, at a fixed time."""
-    import datetime
-
     when = datetime.datetime(2026, 1, 2, 3, 4, step, tzinfo=datetime.UTC)
     return {"step": [step], "phase": ["train"], "started_at": [when], "seconds": [1.5]}
 
@@ -185,10 +184,10 @@ def write_run(
 
 
 def linked(pilot: Path, full: Path) -> PilotLink:
-    """Return the link of a full run to its pilot, as it stands now."""
+    """Return the link of a full run to its pilot, as it stands on the day the made runs start."""
     run = open_run(pilot)
     assert run.sealed is not None
-    gate = evaluate_gate(run, run.sealed.plan)
+    gate = evaluate_gate(run, run.sealed.plan, today=datetime.date.fromisoformat(STARTED_AT[:10]))
     relative = Path("..") / pilot.relative_to(full.parent)
     return PilotLink(
         run_id=run.manifest.run_id, path=relative.as_posix(), gate_sha256=gate_sha256(gate), status=gate.status

@@ -78,6 +78,7 @@ class Check:
         evidence: path of the rows behind a failure, relative to the run, or None.
         sql: a query for `audit sql RUN` that gives the value again.
         mend: what to do about a status that is not `pass`.
+        waiver: who waived it until when and why; None where it is not waived.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Check:
     sql: str | None = None
     measures: str = ""
     mend: str | None = None
+    waiver: str | None = None
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,10 @@ def _refuse_absent_seeds(
         absent = [seed for seed in seeds or () if (arm, seed) not in found]
         if absent or arm not in {name for name, _ in found}:
             which = f" for seed {', '.join(str(seed) for seed in absent)}" if absent else ""
-            raise AuditError(f"{run.path}: the {role} arm {arm!r} has no final evaluation{which}: nothing to decide on")
+            raise AuditError(
+                f"{run.path}: the {role} arm {arm!r} has no final evaluation{which}: nothing to decide on. "
+                "A run that was interrupted goes on with the same `audit run` and --resume"
+            )
 
 
 def _item_means(

@@ -73,10 +73,10 @@ def required_preflights(plan: Plan) -> tuple[str, ...]:
 
 
 def gate_sha256(gate: CheckReport) -> str:
-    """Return the sha256 of a gate's figures, which links a full run to what its pilot showed.
+    """Return the sha256 of a gate's figures and waivers, which links a full run to what its pilot showed.
 
-    Wording is left out, and so are watched figures, which no limit of the plan stands against; numbers are rounded to
-    12 digits. So another version that measures the same gives the same sum, whatever else it watches.
+    Other wording is left out, and so are watched figures, which no limit of the plan stands against; numbers are
+    rounded to 12 digits. So another version that measures the same gives the same sum, whatever else it watches.
     """
     figures = [
         [
@@ -85,6 +85,7 @@ def gate_sha256(gate: CheckReport) -> str:
             check.arm,
             check.status,
             f"{check.value:.12g}" if isinstance(check.value, float) else check.value,
+            *([] if check.waiver is None else [check.waiver]),
         ]
         for check in gate.checks
         if check.limit is not None
@@ -179,8 +180,8 @@ def _linked_pilot(run: Run, sealed: SealedPlan) -> Standing:
     standing = judge_pilot(pilot, sealed, day=started_on(run))
     if not standing.faults and gate_sha256(standing.gate) != run.manifest.pilot.gate_sha256:
         changed = (
-            f"the gate of {pilot.path} gives other figures now than when it allowed this run: its log changed since. "
-            f"`audit verify {pilot.path}` names the files"
+            f"the gate of {pilot.path} gives other figures or waivers now than when it allowed this run: its log or "
+            f"policy.json changed since. `audit verify {pilot.path}` names the files"
         )
         return Standing((changed,), standing.waived)
     return Standing(standing.faults, standing.waived)

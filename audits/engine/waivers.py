@@ -24,7 +24,8 @@ def apply_waivers(
     idle = [waiver for waiver in waivers if id(waiver) not in used]
     notes = [
         f"{POLICY_NAME}: the waiver of {waiver.owner} is on {waiver.check}"
-        f"{f' ({waiver.arm})' if waiver.arm else ''}, and there is no such check here"
+        f"{f' ({waiver.arm})' if waiver.arm else ''}, and there is no such check here: "
+        f"{', '.join(sorted(f'{check.id} ({check.arm})' if check.arm else check.id for check in checks))}"
         for waiver in idle
     ]
     return result, notes
@@ -37,7 +38,7 @@ def _waived(check: Check, own: Sequence[Waiver], today: datetime.date) -> Check:
     for waiver, fault in zip(own, faults, strict=True):
         if fault is None:
             words = f"waived by {waiver.owner} until {waiver.expires}: {waiver.reason}"
-            return replace(check, status="waived", reason=_joined(check.reason, words))
+            return replace(check, status="waived", reason=_joined(check.reason, words), waiver=words)
     return replace(check, reason=_joined(check.reason, *faults))
 
 
@@ -56,7 +57,7 @@ def _fault(check: Check, waiver: Waiver, today: datetime.date) -> str | None:
     if waiver.value is not None and check.value is None:
         return f"the waiver of {waiver.owner} is of the value {waiver.value!r}, and the check has none"
     if _is_worse(check, waiver.value):
-        return f"worse than {waiver.value!r}, which {waiver.owner} waived"
+        return f"{check.value!r} is worse than {waiver.value!r}, which {waiver.owner} waived"
     return None
 
 

@@ -91,6 +91,7 @@ def _check(asked: Watched, found: Measurement) -> Check:
         steps=found.steps,
         sql=found.sql,
         measures=f"{metric.header['name']}: watched, a warning where it {watch.direction} by {watch.by:g} or more",
+        notes=(f"watched: a warning where it {watch.direction} by {watch.by:g} or more",),
     )
     if not found.rows:
         written_by = tables()[metric.table].written_by

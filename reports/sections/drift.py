@@ -34,7 +34,9 @@ def build(inputs: ReportInputs) -> Section:
     """Return the drift section."""
     command_line = (
         Command(
-            "drift-command", "every row", command("audit", "sql", inputs.run, "SELECT * FROM update_drift ORDER BY ALL")
+            "drift-command",
+            "every row",
+            command("audit", "sql", inputs.run, "SELECT * FROM update_drift ORDER BY ALL", "--format", "csv"),
         ),
     )
     if not inputs.drift:

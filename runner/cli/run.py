@@ -56,6 +56,8 @@ def command(
 
     if pilot and pilot_run is not None:
         raise AuditError("--pilot and --pilot-run exclude each other: a pilot needs no pilot")
+    if resume and pilot_run is not None:
+        raise AuditError("--resume goes on with the pilot that the run names: leave --pilot-run out")
     sealed = load_plan(plan)
     where = service_for(service, sealed.plan)
     options = RunOptions(concurrency, save_every, Patience(retries, retry_seconds, result_seconds), gpus)

@@ -208,7 +208,7 @@ def _note_beginning(launch: Launch, conduct: Conduct) -> None:
         lambda manifest: {"status": "running", "finished_at": None, "resumed": [*manifest.resumed, attempt]}
     )
     conduct.journal.write("resumed", was=launch.before.status, **facts)
-    conduct.note(f"{launch.out}: going on with a run that is {launch.before.status}")
+    conduct.note(f"{launch.out}: going on with a run that {_ended(launch.before.status)}")
 
 
 def _manifest(launch: Launch) -> Manifest:
@@ -287,3 +287,8 @@ def _discard(run: Path) -> None:
     shutil.rmtree(run / STATE_NAME, ignore_errors=True)
     if not any(run.iterdir()):
         run.rmdir()
+
+
+def _ended(status: str) -> str:
+    """Say how an earlier attempt ended; a killed one could not write it down."""
+    return "was killed" if status == "running" else f"ended as {status}"

@@ -309,7 +309,7 @@ def test_a_pilot_whose_log_changed_since_makes_the_claim_void(tmp_path):
     shutil.rmtree(tmp_path / "pilot")
     other.rename(tmp_path / "pilot")
     change_json(tmp_path / "pilot" / "run.json", run_id=link["run_id"])
-    void(run, "its log changed since")
+    void(run, "its log or policy.json changed since")
 
 
 def test_another_pilot_in_its_place_makes_the_claim_void(tmp_path):
@@ -360,12 +360,12 @@ def test_a_plan_without_a_gate_needs_no_pilot(tmp_path):
     assert decided(run).verdict == "validated"
 
 
-def waived_experiment(tmp_path, **full):
+def waived_experiment(tmp_path, expires="2999-01-01", **full):
     plan = made_plan()
     gate_check(plan, "policy_drift_abs_p_q90")["min"] = 0.9
     pilot = write_run(tmp_path / "pilot", plan)
     waiver = {"check": "policy_drift_abs_p_q90", "arm": "dppo", "value": 0.2, "reason": "known", "owner": "Ann"}
-    (pilot / "policy.json").write_text(json.dumps({"waivers": [waiver | {"expires": "2999-01-01"}]}))
+    (pilot / "policy.json").write_text(json.dumps({"waivers": [waiver | {"expires": expires}]}))
     scores = {"grpo": right(0), "dppo": right(20)}
     run = tmp_path / "full"
     return write_run(run, plan, kind="full", pilot=linked(pilot, run), scores=scores, **full)
@@ -380,12 +380,19 @@ def test_a_verdict_that_rests_on_a_waiver_says_so_with_figure_limit_owner_and_ex
 
 @pytest.mark.parametrize(("expires", "void"), [("2026-01-02", False), ("2026-01-01", True)])
 def test_a_waiver_must_hold_on_the_day_the_run_started_whatever_day_it_is_now(tmp_path, expires, void):
-    full = waived_experiment(tmp_path)
-    policy = tmp_path / "pilot" / "policy.json"
-    policy.write_text(policy.read_text().replace("2999-01-01", expires))
+    full = waived_experiment(tmp_path, expires=expires)
     report = decided(full)
     assert (report.verdict == "void") == void
     assert ("expired on 2026-01-01" in " ".join(report.reasons)) == void
+
+
+def test_a_waiver_exchanged_after_the_run_began_makes_the_claim_void(tmp_path):
+    full = waived_experiment(tmp_path)
+    policy = tmp_path / "pilot" / "policy.json"
+    policy.write_text(policy.read_text().replace("Ann", "Bob"))
+    report = decided(full)
+    assert report.verdict == "void"
+    assert "other figures or waivers now than when it allowed this run" in " ".join(report.reasons)
 
 
 def test_a_start_that_is_no_time_is_named(tmp_path):
