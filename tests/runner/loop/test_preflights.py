@@ -20,7 +20,7 @@ REQUIRED = {"required": True}
 @pytest.fixture
 def passed_gate(monkeypatch):
     check = Check("dppo_masked_token_fraction", "pass", 0.02, None, "share", "d", "dppo", 10)
-    monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan: CheckReport("pilot", "pass", (check,)))
+    monkeypatch.setattr(standing, "evaluate_gate", lambda run, plan, today: CheckReport("pilot", "pass", (check,)))
 
 
 @pytest.fixture
