@@ -32,7 +32,11 @@ class TokenLosses:
 
 
 def reference_losses(
-    loss: Loss, current_logprob: ArrayLike, sampler_logprob: ArrayLike, advantage: ArrayLike
+    loss: Loss,
+    current_logprob: ArrayLike,
+    sampler_logprob: ArrayLike,
+    advantage: ArrayLike,
+    divergence: ArrayLike | None = None,
 ) -> TokenLosses:
     """Evaluate a policy loss and its closed-form gradient at each token.
 
@@ -49,6 +53,7 @@ def reference_losses(
         current_logprob: log pi, nats, shape (n,).
         sampler_logprob: log mu, nats, shape (n,).
         advantage: shape (n,).
+        divergence: of each token, shape (n,), for a top-k divergence and for no other: see `keep_mask`.
 
     Source: PPO, arXiv:1707.06347, Eq. 7; DPPO, arXiv:2602.04879v3, Eq. 12 and 23; score form as in Stable-RL.
     """
@@ -62,7 +67,7 @@ def reference_losses(
         clipped = np.clip(ratio, 1.0 - _given(loss.eps), 1.0 + _given(loss.eps))
         values = -np.minimum(ratio * weight, clipped * weight)
     else:
-        keep = keep_mask(loss, current, sampler, weight)
+        keep = keep_mask(loss, current, sampler, weight, divergence)
         values = -weight * ratio * keep * (current if loss.form == "score" else 1.0)
     # + 0.0 turns -0 into 0, so that a masked token's gradient prints as what it is.
     return TokenLosses(values + 0.0, keep, -weight * ratio * keep + 0.0)
@@ -83,7 +88,11 @@ def clip_binds(ratio: ArrayLike, advantage: ArrayLike, eps: float) -> NDArray[np
 
 
 def keep_mask(
-    loss: Loss, current_logprob: ArrayLike, sampler_logprob: ArrayLike, advantage: ArrayLike
+    loss: Loss,
+    current_logprob: ArrayLike,
+    sampler_logprob: ArrayLike,
+    advantage: ArrayLike,
+    divergence: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
     """Return the divergence mask M: False where the token has left the trust region and A pushes it further out.
 
@@ -92,14 +101,22 @@ def keep_mask(
         current_logprob: log pi, nats, shape (n,).
         sampler_logprob: log mu, nats, shape (n,).
         advantage: shape (n,); 0 is never masked.
+        divergence: of each token, shape (n,). A top-k divergence needs the probabilities of other tokens, so it is
+            computed by whoever has them (`analysis.divergences.topk_tv`, `topk_kl`); a binary one is computed here.
+
+    Raises:
+        ValueError: a top-k divergence was not given, or another one was.
 
     Source: DPPO, arXiv:2602.04879v3, Eq. 12: strict > for the divergence and for the direction.
     """
     current, sampler = np.asarray(current_logprob, np.float64), np.asarray(sampler_logprob, np.float64)
     weight = np.asarray(advantage, np.float64)
-    divergence = (binary_tv if loss.divergence == "binary_tv" else binary_kl)(sampler, current)
+    if (divergence is None) != (loss.top_k is None):
+        raise ValueError("a top-k divergence is given with the tokens, a binary one is computed of them")
+    if divergence is None:
+        divergence = (binary_tv if loss.divergence == "binary_tv" else binary_kl)(sampler, current)
     outward = np.where(weight > 0, current > sampler, (weight < 0) & (current < sampler))
-    return ~(outward & (divergence > _given(loss.delta)))
+    return ~(outward & (np.asarray(divergence, np.float64) > _given(loss.delta)))
 
 
 def _given(parameter: float | None) -> float:

@@ -8,20 +8,22 @@ the SQL audits do: the mask that trained and the mask recomputed from the float3
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.divergences import KL_GUARD
+import numpy as np
+
+from analysis.divergences import KL_GUARD, topk_kl, topk_tv
 from analysis.plan.model import Loss
 
 if TYPE_CHECKING:
     import torch
 
-TokenLoss = Callable[
-    ["torch.Tensor", "torch.Tensor", "torch.Tensor", "torch.Tensor"],
-    tuple["torch.Tensor", Mapping[str, "torch.Tensor"]],
-]
+TokenLoss = Callable[..., tuple["torch.Tensor", Mapping[str, "torch.Tensor"]]]
 CustomLoss = Callable[[Sequence[Any], Sequence["torch.Tensor"]], tuple["torch.Tensor", dict[str, float]]]
 
 INPUT_RANKS: Mapping[str, Literal[0, 1, 2]] = {"logprobs": 1, "sampler_logprobs": 1, "advantages": 1, "mask": 1}
-"""What a traced loss reads, each of rank 1; names as `ServiceClient.create_custom_loss` wants them."""
+"""What a traced loss reads, each of rank 1; names as `ServiceClient.create_custom_loss` wants them.
+
+A loss with a top-k divergence reads `divergences` after them, of rank 1 too.
+"""
 
 
 def token_loss(loss: Loss) -> TokenLoss:
@@ -29,7 +31,8 @@ def token_loss(loss: Loss) -> TokenLoss:
 
     The function takes `logprobs`, `sampler_logprobs`, `advantages` and `mask` (1 at a loss token, 0 elsewhere), all
     of shape (n,), and returns the sum over loss tokens and the counts `custom/loss_tokens:sum` and
-    `custom/hidden:sum` (tokens whose gradient the clip or the mask took away).
+    `custom/hidden:sum` (tokens whose gradient the clip or the mask took away). With a top-k divergence it takes
+    `divergences` (n,) as its fifth argument: it has no gradient, and is computed from more than the sampled tokens.
 
     Source: see `analysis.losses.reference.reference_losses`, which it equals.
     """
@@ -41,6 +44,10 @@ def build_loss(loss: Loss) -> CustomLoss:
 
     Each datum carries `sampler_logprobs`, `advantages` and `mask` beside its `target_tokens`, all of one length. The
     data are laid end to end and evaluated at once: the sum over tokens does not see where a sequence ends.
+
+    With a top-k divergence the targets of a position are c candidates, the sampled token first, so that the forward
+    pass that trains also gives the candidates' log-probabilities. Beside them the datum carries `candidate_logprobs`
+    (the sampler's) and `candidate_listed` (0 for an empty cell), of shape (n, c) too.
     """
     evaluate = token_loss(loss)
 
@@ -51,10 +58,25 @@ def build_loss(loss: Loss) -> CustomLoss:
             torch.cat([datum.loss_fn_inputs[name].to_torch() for datum in data])
             for name in ("sampler_logprobs", "advantages", "mask")
         ]
-        total, counts = evaluate(torch.cat(list(logprobs)), *columns)
+        current = torch.cat(list(logprobs))
+        if loss.top_k is not None:
+            columns.append(_topk_divergences(loss, data, current))
+            current = current[:, 0]
+        total, counts = evaluate(current, *columns)
         return total, {name: float(count.item()) for name, count in counts.items()}
 
     return custom_loss
+
+
+def _topk_divergences(loss: Loss, data: Sequence[Any], current: "torch.Tensor") -> "torch.Tensor":
+    import torch
+
+    divergence = topk_tv if loss.divergence == "topk_tv" else topk_kl
+    sampler, listed = (
+        np.concatenate([datum.loss_fn_inputs[name].to_numpy() for datum in data])
+        for name in ("candidate_logprobs", "candidate_listed")
+    )
+    return torch.from_numpy(divergence(sampler, current.detach().numpy(), listed > 0))
 
 
 def _ratio_clip(loss: Loss) -> TokenLoss:
@@ -76,18 +98,28 @@ def _ratio_clip(loss: Loss) -> TokenLoss:
 def _divergence_mask(loss: Loss) -> TokenLoss:
     delta = loss.delta or 0.0
 
-    def divergence_mask(
-        logprobs: "torch.Tensor", sampler_logprobs: "torch.Tensor", advantages: "torch.Tensor", mask: "torch.Tensor"
+    def given_divergence_mask(
+        logprobs: "torch.Tensor",
+        sampler_logprobs: "torch.Tensor",
+        advantages: "torch.Tensor",
+        mask: "torch.Tensor",
+        divergences: "torch.Tensor",
     ) -> tuple["torch.Tensor", Mapping[str, "torch.Tensor"]]:
         current, sampler, advantage = logprobs.double(), sampler_logprobs.double(), advantages.double()
         ratio = _ratio(loss, current, sampler)
         outward = ((advantage > 0) & (current > sampler)) | ((advantage < 0) & (current < sampler))
-        hidden = outward & (_divergence(loss, current.detach(), sampler) > delta)
+        hidden = outward & (divergences.double() > delta)
         weight = -advantage * (~hidden).double()
         values = weight * ratio.detach() * current if loss.form == "score" else weight * ratio
         return _summed(values, hidden, mask.double())
 
-    return divergence_mask
+    def binary_divergence_mask(
+        logprobs: "torch.Tensor", sampler_logprobs: "torch.Tensor", advantages: "torch.Tensor", mask: "torch.Tensor"
+    ) -> tuple["torch.Tensor", Mapping[str, "torch.Tensor"]]:
+        divergences = _binary_divergence(loss, logprobs.detach().double(), sampler_logprobs.double())
+        return given_divergence_mask(logprobs, sampler_logprobs, advantages, mask, divergences)
+
+    return binary_divergence_mask if loss.top_k is None else given_divergence_mask
 
 
 def _ratio(loss: Loss, current: "torch.Tensor", sampler: "torch.Tensor") -> "torch.Tensor":
@@ -100,7 +132,7 @@ def _ratio(loss: Loss, current: "torch.Tensor", sampler: "torch.Tensor") -> "tor
     return ratio * (torch.clamp(ratio, max=loss.truncation) / ratio).detach()
 
 
-def _divergence(loss: Loss, current: "torch.Tensor", sampler: "torch.Tensor") -> "torch.Tensor":
+def _binary_divergence(loss: Loss, current: "torch.Tensor", sampler: "torch.Tensor") -> "torch.Tensor":
     import torch
 
     mu, pi = torch.exp(sampler), torch.exp(current)

@@ -60,12 +60,20 @@ def _loss(loss: Loss) -> str:
     if loss.eps is not None:
         bounds = f"[{1 - loss.eps:g}, {1 + loss.eps:g}]"
         return f"the ratio-clipped loss (r clipped to {bounds}, {ending}, {cap})"
-    divergence = {"binary_tv": "binary total variation |pi - mu|", "binary_kl": "binary KL(mu || pi)"}
-    name = divergence.get(loss.divergence or "", "divergence")
+    name = {
+        "binary_tv": "binary total variation |pi - mu|",
+        "binary_kl": "binary KL(mu || pi)",
+        "topk_tv": f"total variation over {_candidates(loss)}",
+        "topk_kl": f"KL(mu || pi) over {_candidates(loss)}",
+    }.get(loss.divergence or "", "divergence")
     return (
         f"the divergence-masked loss (a token is dropped where {name} exceeds {loss.delta:g} in the direction that "
         f"its advantage pushes; {loss.form} form, {ending}, {cap})"
     )
+
+
+def _candidates(loss: Loss) -> str:
+    return f"the sampler's {loss.top_k} most probable tokens, the sampled one and the rest together"
 
 
 def _trained(plan: Plan) -> str:

@@ -44,7 +44,7 @@ class Loss(PlanPart):
     """One policy loss; the arms' losses may differ, everything else may not.
 
     The token loss is ``-(r*A)`` with r = exp(current_logprob - anchor_logprob), clipped (`ratio_clip`, with
-    `eps`) or masked (`divergence_mask`, with `divergence` and `delta`).
+    `eps`) or masked (`divergence_mask`, with `divergence`, `delta` and for a top-k divergence `top_k`).
     """
 
     kind: Literal["ratio_clip", "divergence_mask"]
@@ -57,8 +57,13 @@ class Loss(PlanPart):
         default=None,
         description="divergence_mask: a token is masked above it, in the direction that its advantage pushes",
     )
-    divergence: Literal["binary_tv", "binary_kl"] | None = Field(
-        default=None, description="divergence_mask: of the sampled token's probability, sampler against current"
+    divergence: Literal["binary_tv", "binary_kl", "topk_tv", "topk_kl"] | None = Field(
+        default=None,
+        description="divergence_mask, sampler against current: binary_* of the sampled token against all others, "
+        "topk_* of the sampler's top_k most probable tokens, the sampled one and the rest together",
+    )
+    top_k: Annotated[int, Field(ge=2, le=20)] | None = Field(
+        default=None, description="topk_tv and topk_kl: how many of the sampler's most probable tokens are told apart"
     )
     anchor: Literal["sampler"] = Field(description="whose probability stands in the denominator of r")
     truncation: Positive | None = Field(description="largest ratio that multiplies the advantage; null: none")
@@ -75,6 +80,8 @@ class Loss(PlanPart):
                 raise ValueError("truncation below 1 + eps acts before the clip: the clip share would mean nothing")
         elif self.eps is not None or self.delta is None or self.divergence is None:
             raise ValueError("a divergence_mask loss has divergence and delta, and no eps")
+        if (self.divergence in ("topk_tv", "topk_kl")) != (self.top_k is not None):
+            raise ValueError("topk_tv and topk_kl need top_k, and nothing else has it")
         return self
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analysis.divergences import binary_kl, binary_tv
+from analysis.divergences import binary_kl, binary_tv, topk_kl, topk_tv
 from analysis.losses import build_loss, reference_losses, token_loss
 from analysis.losses.traced import INPUT_RANKS
 from analysis.plan.model import Loss
@@ -140,3 +140,59 @@ def test_a_ratio_of_exactly_one_plus_eps_is_not_clipped():
     loss = Loss(kind="ratio_clip", form="ratio", eps=np.exp(0.5) - 1.0, truncation=None, **SHARED)
     assert 1.0 + loss.eps == np.exp(0.5)
     assert reference_losses(loss, [-0.5], [-1.0], [1.0]).keep[0]
+
+
+TOPK = [
+    Loss(kind="divergence_mask", form=form, divergence=divergence, delta=0.1, top_k=2, truncation=None, **SHARED)
+    for form in ("ratio", "score")
+    for divergence in ("topk_tv", "topk_kl")
+]
+
+
+def _topk_data(rng, n=40):
+    """Return one datum of n loss tokens with three candidates each, and log pi of the candidates."""
+    sampler, current = (np.log(rng.dirichlet(np.ones(5), n)[:, :3]).astype(np.float32) for _ in range(2))
+    listed = np.ones((n, 3), np.float32)
+    listed[::2, 2] = 0.0
+    columns = {
+        "sampler_logprobs": sampler[:, 0],
+        "advantages": rng.choice([-1.0, 0.0, 0.5], n).astype(np.float32),
+        "mask": np.ones(n, np.float32),
+        "candidate_logprobs": sampler,
+        "candidate_listed": listed,
+    }
+    inputs = {
+        name: SimpleNamespace(to_torch=lambda a=array: torch.tensor(a), to_numpy=lambda a=array: a)
+        for name, array in columns.items()
+    }
+    return SimpleNamespace(loss_fn_inputs=inputs), columns, current
+
+
+@pytest.mark.parametrize("loss", TOPK, ids=_name)
+def test_a_topk_loss_takes_its_divergence_from_the_candidates_and_its_gradient_from_the_sampled_token(loss):
+    datum, columns, current = _topk_data(np.random.default_rng(5))
+    measure = topk_tv if loss.divergence == "topk_tv" else topk_kl
+    divergence = measure(columns["candidate_logprobs"], current, columns["candidate_listed"] > 0)
+    expected = reference_losses(
+        loss, current[:, 0], columns["sampler_logprobs"], columns["advantages"], divergence=divergence
+    )
+    leaf = torch.tensor(current, requires_grad=True)
+    total, counts = build_loss(loss)([datum], [leaf])
+    total.backward()
+    assert total.item() == pytest.approx(expected.total, rel=1e-9)
+    np.testing.assert_allclose(leaf.grad[:, 0], expected.gradient, rtol=1e-6)
+    assert not leaf.grad[:, 1:].any()
+    assert 0 < counts["custom/hidden:sum"] == (~expected.keep).sum() < (columns["advantages"] != 0).sum()
+
+
+@pytest.mark.parametrize("loss", TOPK, ids=_name)
+def test_a_topk_loss_is_traceable_with_its_divergences_as_an_input(loss):
+    custom_loss = pytest.importorskip("tinker.lib.public_interfaces.custom_loss")
+    assert custom_loss.trace_loss(token_loss(loss), {**INPUT_RANKS, "divergences": 1}, "session")
+
+
+def test_a_topk_divergence_must_be_given_and_a_binary_one_must_not():
+    tokens = ([-0.5], [-1.0], [1.0])
+    for loss, divergence in ((TOPK[0], None), (LOSSES[-1], [0.3])):
+        with pytest.raises(ValueError, match="a top-k divergence is given with the tokens"):
+            reference_losses(loss, *tokens, divergence=divergence)

@@ -43,6 +43,8 @@ def test_margin_floor_and_band_are_said_with_their_signs(resolved_v1):
     ("change", "heading", "wanted"),
     [
         (lambda d: d["losses"]["dppo"].update(divergence="binary_kl"), "What is compared", "binary KL(mu || pi)"),
+        (lambda d: d["losses"]["dppo"].update(divergence="topk_kl", top_k=4), "What is compared",
+         "KL(mu || pi) over the sampler's 4 most probable tokens, the sampled one and the rest together"),
         (lambda d: d["losses"]["dppo"].update(truncation=5), "What is compared", "r truncated at 5"),
         (lambda d: d["optimizer"].update(weight_decay=0.1, grad_clip_norm=1), "How it is trained", "norm at most 1"),
         (lambda d: d["evaluation"].update(temperature=0.7, samples_per_item=4), "What counts as proof", "(4 answers"),
