@@ -18,6 +18,21 @@ CREATE TABLE tokens (
     value FLOAT -- critic's estimate of the return
 );
 
+-- One row a candidate of a loss token of an update: the sampled token and, of the others, those among the top_k that the
+-- sampler held most probable. An optional table: only a loss with a top-k divergence needs it.
+-- Written by `audit run` with a loss that has top_k; one file an arm, seed and step.
+CREATE TABLE candidates (
+    step INTEGER NOT NULL, -- rollout step, 0-based
+    "update" TINYINT NOT NULL, -- minibatch update inside the rollout batch, 0-based
+    rollout_id INTEGER NOT NULL, -- which rollout of the step
+    position INTEGER NOT NULL, -- place in the completion, 0-based
+    token_id INTEGER NOT NULL, -- the candidate; each once at a position
+    is_sampled BOOLEAN NOT NULL, -- whether it is the sampled token; exactly one candidate of a position is
+    sampler_logprob FLOAT NOT NULL, -- nats, under the behaviour policy mu at sampling
+    current_logprob FLOAT NOT NULL, -- nats, under the policy pi in this update's forward pass
+    advantage FLOAT NOT NULL -- of the loss token, the same for its candidates
+);
+
 -- One row a sampled completion. Written by `audit run`; one file an arm, seed and step.
 CREATE TABLE rollouts (
     step INTEGER NOT NULL, -- rollout step, 0-based

@@ -76,6 +76,29 @@ def _dppo_masked(kind: str, delta: float) -> Callable[[Columns], Figure]:
     return figure
 
 
+def _topk_masked(kind: str, delta: float) -> Callable[[Columns], Figure]:
+    def figure(rows: Columns) -> Figure:
+        hits, away, with_advantage, sizes = 0, [], 0, []
+        keys = np.stack([rows[name] for name in ("update", "rollout_id", "position")], axis=1)
+        for key in np.unique(keys, axis=0):
+            own = (keys == key).all(axis=1)
+            sampled = own & rows["is_sampled"]
+            advantage = rows["advantage"][sampled][0]
+            mu, pi = np.exp(rows["sampler_logprob"][own]), np.exp(rows["current_logprob"][own])
+            mu, pi = (np.append(p, max(1 - p.sum(), 1e-12)) for p in (mu, pi))
+            size = np.abs(mu - pi).sum() / 2 if kind == "topk_tv" else (mu * np.log(mu / pi)).sum()
+            gone = rows["current_logprob"][sampled][0] - rows["sampler_logprob"][sampled][0]
+            away.append(advantage * gone > 0)
+            sizes.append(size)
+            hits += away[-1] and size > delta
+            with_advantage += advantage != 0
+        reach = np.array(sizes)[np.array(away)]
+        beside = float(hits / with_advantage) if with_advantage else None
+        return Figure(hits / len(away), int(hits), len(away), beside, float(reach.max()) if len(reach) else None)
+
+    return figure
+
+
 def _verl_masked(kind: str, delta: float) -> Callable[[Columns], Figure]:
     def figure(rows: Columns) -> Figure:
         sampler, current, advantage = _logprobs(rows)
@@ -179,6 +202,9 @@ def plain_metrics(kind: str = "binary_tv", delta: float = DELTA, order: float = 
     return {
         "abs_p_difference_mean": _second(_mean(_p_difference)),
         "dppo_masked_token_fraction": _second(_dppo_masked(kind, delta)),
+        "dppo_topk_masked_token_fraction": Plain(
+            "candidates", 1, everything, _topk_masked(kind.replace("binary", "topk"), delta)
+        ),
         "effective_sample_size": _second(_effective_sample_size),
         "executed_base_model": Plain("updates", None, "every_step", _names(lambda rows, at: rows["base_model"][at])),
         "executed_optimizer": Plain("updates", None, "every_step", _names(_optimizer)),

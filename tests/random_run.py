@@ -28,6 +28,9 @@ def random_run(path: Path, number: int, plan: dict[str, Any] | None = None) -> R
         for step, n_updates in enumerate(rng.permutation([2, 3, 1 + int(rng.integers(3))])):
             key = (record.arm, record.seed, step)
             rows["tokens", *key] = random_tokens(rng, step, int(n_updates))
+            rows["candidates", *key] = random_candidates(
+                np.random.default_rng([number, *key[1:]]), rows["tokens", *key]
+            )
             rows["rollouts", *key] = _rollouts(rng, step)
             rows["updates", *key] = _updates(rng, step, int(n_updates))
     return write_rows(path, rows, plan)
@@ -78,6 +81,23 @@ def random_tokens(rng: np.random.Generator, step: int, n_updates: int) -> dict[s
     current = np.minimum(np.where(rng.random(n) < 0.1, sampler, moved), 0.0)
     advantage = rng.choice([0.0, 0.5, -0.5, 1.0], n) * (rng.random() < 0.85)
     return token_columns(step, update, sampler, current, advantage)
+
+
+def random_candidates(rng: np.random.Generator, tokens: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return three or four candidates of each token: the sampled one, and of the rest of its mass some more."""
+    counts = rng.integers(2, 4, len(tokens["step"]))
+    parts = []
+    for row, count in enumerate(counts):
+        logs = {name: tokens[name][row] for name in ("sampler_logprob", "current_logprob")}
+        others = {name: np.log(np.maximum(1 - np.exp(log), 1e-9) * _shares(rng, count)) for name, log in logs.items()}
+        one = {name: np.full(count + 1, tokens[name][row]) for name in tokens}
+        one |= {name: np.append(logs[name], others[name]) for name in logs}
+        parts.append(one | {"token_id": 7 + np.arange(count + 1), "is_sampled": np.arange(count + 1) == 0})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _shares(rng: np.random.Generator, count: int) -> np.ndarray:
+    return rng.dirichlet(np.ones(count + 1))[:count]
 
 
 def _rollouts(rng: np.random.Generator, step: int) -> dict[str, np.ndarray]:

@@ -59,7 +59,10 @@ def steps_of_gate(run: Run, plan: Plan) -> int:
 
 
 def loss_parameters(plan: Plan) -> dict[str, str]:
-    """Return the thresholds of the plan's losses as SQL text: `eps`, `delta`, `divergence`.
+    """Return the thresholds of the plan's losses as SQL text.
+
+    `eps` is of a ratio clip; `divergence` and `delta` of a mask by the sampled token's probability, `topk_divergence`
+    and `topk_delta` of one by the sampler's most probable tokens: they are read from different tables.
 
     A threshold comes from the role whose rule it is (`delta` from the treatment, `eps` from the baseline), and
     from another arm only where that role has no such loss.
@@ -69,8 +72,9 @@ def loss_parameters(plan: Plan) -> dict[str, str]:
     arms = sorted(plan.arms, key=lambda arm: order[arm.role])
     for arm in arms:
         loss = plan.losses[arm.loss]
-        if loss.kind == "divergence_mask" and "delta" not in parameters:
-            parameters |= {"divergence": str(loss.divergence), "delta": repr(loss.delta)}
+        prefix = "" if loss.top_k is None else "topk_"
+        if loss.kind == "divergence_mask" and f"{prefix}delta" not in parameters:
+            parameters |= {f"{prefix}divergence": str(loss.divergence), f"{prefix}delta": repr(loss.delta)}
     for arm in sorted(arms, key=lambda arm: arm.role != "baseline"):
         loss = plan.losses[arm.loss]
         if loss.kind == "ratio_clip":
@@ -120,7 +124,7 @@ def check_fault(plan: Plan, planned: PlannedCheck) -> str | None:
     metric.fill("".join(metric.blocks.values()), loss_parameters(plan))
     if not _arms(plan, planned, metric):
         return f"the check is on the {planned.arm or metric.header['arm']} arm, and no arm of the plan has that role"
-    if planned.update is not None and metric.table != "tokens":
+    if planned.update is not None and metric.default_update is None and metric.table != "tokens":
         return f"the check is on update {planned.update}, and {metric.id} is a figure of the whole rollout batch"
     if metric.header["unit"] == "name" and not planned.one_of:
         return f"the check has min or max, and {metric.id} is a name: it needs one_of"

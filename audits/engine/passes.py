@@ -11,7 +11,7 @@ from audits.store.reader import Run
 from audits.store.scan import Batch
 from audits.store.schema import SQL_FOLDER
 
-CHECKED_SOURCES = frozenset({"loss_tokens", "reward_groups"})
+CHECKED_SOURCES = frozenset({"loss_tokens", "topk_loss_tokens", "reward_groups"})
 """Views with a column `is_valid`."""
 
 

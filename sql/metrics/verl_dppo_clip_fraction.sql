@@ -6,7 +6,7 @@
 -- anchor: sampler_logprob, the behaviour policy at sampling
 -- from: loss_tokens
 -- needs: tokens.sampler_logprob, tokens.current_logprob, tokens.advantage
--- parameters: divergence, delta (of the treatment's loss)
+-- parameters: divergence, delta (of the treatment's loss, where its divergence is binary_tv or binary_kl)
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps

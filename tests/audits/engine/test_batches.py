@@ -23,7 +23,9 @@ from audits.store.reader import open_run
 from audits.store.scan import scanner
 from audits.store.schema import FORMAT_VERSION
 
-PARAMETERS = {"divergence": "binary_kl", "delta": "0.05", "eps": repr(EPS)}
+PARAMETERS = {
+    "divergence": "binary_kl", "delta": "0.05", "topk_divergence": "topk_kl", "topk_delta": "0.05", "eps": repr(EPS),
+}  # fmt: skip
 IDS = [metric_id.replace("NN", digits) for metric_id in metric_ids() for digits in ("90", "999") if "NN" in metric_id]
 IDS += [metric_id for metric_id in metric_ids() if "NN" not in metric_id]
 

@@ -13,7 +13,9 @@ from audits.store.reader import open_run
 from audits.store.schema import SQL_FOLDER, tables
 
 METRICS = tuple(metric_id.replace("NN", "90") for metric_id in metric_ids())
-PARAMETERS = {"divergence": "binary_tv", "delta": "0.15", "eps": "0.2"}
+PARAMETERS = {
+    "divergence": "binary_tv", "delta": "0.15", "topk_divergence": "topk_tv", "topk_delta": "0.15", "eps": "0.2",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

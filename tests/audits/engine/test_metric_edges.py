@@ -23,7 +23,8 @@ OF_ROLLOUTS = [metric for metric in LOADED if metric.table == "rollouts"]
 
 
 def settings(kind="binary_tv", delta=0.15, eps=EPS):
-    return {"divergence": kind, "delta": repr(delta), "eps": repr(eps)}
+    topk = {"topk_divergence": kind.replace("binary", "topk"), "topk_delta": repr(delta)}
+    return {"divergence": kind, "delta": repr(delta), "eps": repr(eps), **topk}
 
 
 def requests(metrics, **options):
@@ -70,6 +71,7 @@ def test_one_row_gives_its_own_figure(tmp_path):
 @pytest.mark.parametrize("metric", LOADED, ids=lambda metric: metric.id)
 def test_a_file_without_a_row_gives_no_value_and_no_step(tmp_path, metric):
     tables = {"tokens": token_columns(0, 0, [], [], []), "rollouts": rollouts([]), "updates": updates(0, n=0)}
+    tables["candidates"] = tables["tokens"] | {"is_sampled": np.zeros(0, bool)}
     run = opened(tmp_path, [tables[metric.table]], metric.table)
     (found,) = measure_all(run, requests([metric]))
     assert (found.value, found.beside, found.reach, found.numerator) == (None, None, None, None)

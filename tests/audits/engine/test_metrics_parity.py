@@ -23,7 +23,8 @@ exactly = {"rel": 1e-12, "abs": 1e-12}
 
 def parameters(number):
     kind, delta, _ = SETTINGS[number]
-    return {"divergence": kind, "delta": repr(delta), "eps": repr(EPS)}
+    topk = {"topk_divergence": kind.replace("binary", "topk"), "topk_delta": repr(delta)}
+    return {"divergence": kind, "delta": repr(delta), "eps": repr(EPS), **topk}
 
 
 def asked(number, arm):
