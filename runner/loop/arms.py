@@ -84,6 +84,7 @@ class _Training:
         self._experiment, self._backend, self._trials = experiment, backend, trials
         self._conduct, self._plan = experiment.conduct, experiment.plan
         self._arm, self._policy, self._states = standing.arm, standing.policy, standing.states
+        self._loss = self._plan.losses[self._arm.loss]
         self._first = standing.next_step
         self._saved_step = standing.next_step - 1
         self._begun = time.monotonic()
@@ -111,8 +112,10 @@ class _Training:
                 self._save(step - 1)
             raise
         with log.timed("train"):
-            loss, updates_per_batch = self._plan.losses[self._arm.loss], self._plan.rollout.updates_per_batch
-            updates = train_batch(self._backend, self._policy, loss, self._plan.optimizer, batch, updates_per_batch)
+            updates_per_batch = self._plan.rollout.updates_per_batch
+            updates = train_batch(
+                self._backend, self._policy, self._loss, self._plan.optimizer, batch, updates_per_batch
+            )
         if (step + 1) % self._conduct.options.save_every == 0 or step + 1 == self._experiment.steps:
             with log.timed("checkpoint"):
                 self._save(step)
@@ -122,6 +125,8 @@ class _Training:
             "updates": records.update_columns(self._plan, self._arm, self._policy.base_model, step, updates),
             "phases": records.phase_columns(log.phases),
         }
+        if self._loss.top_k is not None:
+            tables["candidates"] = records.candidate_columns(batch, updates)
         self._conduct.writer.write_step(self._arm.condition, self._arm.seed, step, tables)
         self._conduct.pace.note("step", log.seconds)
         self._conduct.note_step(self._report(batch, updates, log))
@@ -148,7 +153,7 @@ class _Training:
                 experiment.renderer,
                 training_grader(experiment.task, experiment.renderer.chat),
                 prompts,
-                SamplingSettings(rollout.temperature, rollout.max_tokens, rollout.group_size),
+                SamplingSettings(rollout.temperature, rollout.max_tokens, rollout.group_size, self._loss.top_k),
                 seed=self._arm.seed,
                 step=step,
                 sampler_version=f"optim_step={step * rollout.updates_per_batch}",

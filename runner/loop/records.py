@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.plan.model import Arm, Plan
 from runner.loop.phases import Phase
@@ -44,6 +45,42 @@ def token_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
         "sampler_logprob": np.concatenate([sample.logprobs for sample in samples]),
         "current_logprob": np.concatenate(current),
         "advantage": np.repeat(batch.advantages[[rollout_id for _, rollout_id in pairs]].astype(np.float32), lengths),
+    }
+
+
+def candidate_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
+    """Return the candidates table of one step: one row a candidate of a loss token, the sampled one first.
+
+    Advantage and sampled token stand in both tables, so that the mask follows from this one alone.
+
+    Args:
+        batch: whose samples have candidates.
+        updates: of this step.
+    """
+    parts = [
+        _rollout_candidates(batch, update.update, rollout_id, current)
+        for update in updates
+        for rollout_id, current in zip(update.rollout_ids, update.candidate_logprobs, strict=True)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _rollout_candidates(batch: RolloutBatch, update: int, rollout_id: int, current: NDArray[np.float32]) -> Columns:
+    candidates = batch.samples[rollout_id].candidates
+    if candidates is None:
+        raise ValueError("a rollout without candidates has no row here")
+    position, cell = np.nonzero(candidates.listed)
+    count = len(position)
+    return {
+        "step": np.full(count, batch.step, np.int32),
+        "update": np.full(count, update, np.int8),
+        "rollout_id": np.full(count, rollout_id, np.int32),
+        "position": position.astype(np.int32),
+        "token_id": candidates.token_ids[position, cell],
+        "is_sampled": cell == 0,
+        "sampler_logprob": candidates.sampler_logprobs[position, cell],
+        "current_logprob": current[position, cell],
+        "advantage": np.full(count, batch.advantages[rollout_id], np.float32),
     }
 
 

@@ -11,6 +11,7 @@ from analysis.advantages import group_centered
 from analysis.errors import AuditError
 from analysis.graders.grade import Grade
 from runner.loop.backend import Backend
+from runner.loop.candidates import Candidates, candidates_of
 from runner.loop.prompts import Prompt, PromptRenderer
 from runner.loop.schedule import request_seed
 from runner.loop.task import Completion, Grader
@@ -21,16 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How completions are drawn; the seed of each request is derived and not listed here."""
+    """How completions are drawn; the seed of each request is derived and not listed here.
+
+    `top_k` is how many of the sampler's most probable tokens are asked for at each position, beside the sampled one;
+    None for none. It does not change what is drawn.
+    """
 
     temperature: float
     max_tokens: int
     samples: int
+    top_k: int | None = None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sampled completion and its grade; `token_ids` and `logprobs` have one length, the end token included."""
+    """One sampled completion and its grade; `token_ids` and `logprobs` have one length, the end token included.
+
+    `candidates` are what a top-k divergence compares at each of its tokens, None where no loss asks for them.
+    """
 
     prompt: Prompt
     token_ids: NDArray[np.int32]
@@ -38,6 +47,7 @@ class Sample:
     stop_reason: str
     completion: str
     grade: Grade
+    candidates: Candidates | None = None
 
 
 @dataclass(frozen=True)
@@ -110,12 +120,14 @@ def sample_prompts(
             max_tokens=settings.max_tokens, seed=seed, stop=renderer.stop, temperature=settings.temperature
         )
         model_input = tinker.ModelInput.from_ints(list(prompt.token_ids))
-        pending.append(sampler.sample(model_input, settings.samples, params))
+        pending.append(sampler.sample(model_input, settings.samples, params, topk_sample_logprobs=settings.top_k or 0))
     found = []
     try:
         for prompt, future in zip(prompts, pending, strict=True):
             response = backend.wait(f"sampling {prompt.problem.prompt_id}", future)
-            found.append([_sample(prompt, sequence, renderer, grader) for sequence in response.sequences])
+            found.append(
+                [_sample(prompt, sequence, renderer, grader, settings.top_k) for sequence in response.sequences]
+            )
     finally:
         for future in pending:
             future.future().cancel()
@@ -147,7 +159,9 @@ def sample_batch(
     return RolloutBatch(step, samples, group_ids, advantages, sampler_version)
 
 
-def _sample(prompt: Prompt, sequence: "tinker.SampledSequence", renderer: PromptRenderer, grader: Grader) -> Sample:
+def _sample(
+    prompt: Prompt, sequence: "tinker.SampledSequence", renderer: PromptRenderer, grader: Grader, top_k: int | None
+) -> Sample:
     token_ids = np.asarray(sequence.tokens, np.int32)
     if sequence.logprobs is None or len(sequence.logprobs) != len(token_ids):
         raise AuditError(
@@ -162,4 +176,5 @@ def _sample(prompt: Prompt, sequence: "tinker.SampledSequence", renderer: Prompt
         stop_reason=completion.stop_reason,
         completion=completion.text,
         grade=grader(prompt.problem, completion),
+        candidates=None if top_k is None else candidates_of(sequence, top_k, prompt.problem.prompt_id),
     )

@@ -12,6 +12,7 @@ from analysis.errors import AuditError
 from analysis.losses import build_loss
 from analysis.plan.model import Loss, Optimizer
 from runner.loop.backend import Backend
+from runner.loop.candidates import candidate_inputs
 from runner.loop.policy import Policy, adam_params
 from runner.loop.sampling import RolloutBatch, Sample
 
@@ -34,6 +35,8 @@ class Update:
         sent: the optimiser settings as they were sent to the service.
         seconds_forward_backward: wall time.
         seconds_optim: wall time.
+        candidate_logprobs: one array a rollout: log pi of its loss tokens' candidates in the same pass, shape (n, c);
+            empty where the loss needs none.
     """
 
     update: int
@@ -44,6 +47,7 @@ class Update:
     sent: Mapping[str, float]
     seconds_forward_backward: float
     seconds_optim: float
+    candidate_logprobs: tuple[NDArray[np.float32], ...] = ()
 
     @property
     def n_loss_tokens(self) -> int:
@@ -101,42 +105,47 @@ def train_batch(
         begun = clock()
         metrics = _forward_backward(backend, policy, data, _capturing(evaluate, captured), where)
         between = clock()
+        found = _completion_part(captured[-1], [batch.samples[index] for index in rollout_ids])
         sent = _optim_step(backend, policy, optimizer, where)
         ended = clock()
         done.append(
             Update(
                 update=number,
                 rollout_ids=rollout_ids,
-                current_logprobs=_completion_part(captured[-1], [batch.samples[index] for index in rollout_ids]),
+                current_logprobs=tuple(values if values.ndim == 1 else values[:, 0] for values in found),
                 loss=float(metrics["loss:sum"]),
                 n_hidden=int(metrics["custom/hidden:sum"]),
                 sent=sent,
                 seconds_forward_backward=between - begun,
                 seconds_optim=ended - between,
+                candidate_logprobs=tuple(values for values in found if values.ndim == 2),
             )
         )
     return done
 
 
 def rollout_datum(sample: Sample, advantage: float) -> "tinker.Datum":
-    """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets."""
+    """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets.
+
+    Where the sample has candidates, they are the targets of each position, the sampled token first.
+    """
     import tinker
 
     sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
     n_prompt = len(sequence) - len(sample.token_ids) - 1
     before = np.zeros(n_prompt, np.float32)
     ones = np.ones(len(sample.token_ids), np.float32)
+    columns: dict[str, NDArray[Any]] = {
+        "target_tokens": np.asarray(sequence[1:], np.int64),
+        "sampler_logprobs": np.concatenate([before, sample.logprobs]),
+        "advantages": np.concatenate([before, ones * np.float32(advantage)]),
+        "mask": np.concatenate([before, ones]),
+    }
+    if sample.candidates is not None:
+        columns |= candidate_inputs(sample.candidates, columns["target_tokens"])
     return tinker.Datum(
         model_input=tinker.ModelInput.from_ints(sequence[:-1]),
-        loss_fn_inputs={
-            name: tinker.TensorData.from_numpy(array)
-            for name, array in {
-                "target_tokens": np.asarray(sequence[1:], np.int64),
-                "sampler_logprobs": np.concatenate([before, sample.logprobs]),
-                "advantages": np.concatenate([before, ones * np.float32(advantage)]),
-                "mask": np.concatenate([before, ones]),
-            }.items()
-        },
+        loss_fn_inputs={name: tinker.TensorData.from_numpy(array) for name, array in columns.items()},
     )
 
 

@@ -53,6 +53,11 @@ FIRST_RATE = 1e-6
 MOVED = 0.05
 """How far, in nats, a step along a gradient should move the log-probability that it moves most."""
 
+_TOPK_UNCOMPARED = (
+    "no independent reference of a top-k divergence is compared yet: the made tokens have no candidates beside the "
+    "sampled one. A plan that requires this preflight needs a binary divergence"
+)
+
 Vector = NDArray[np.float64]
 
 
@@ -72,6 +77,8 @@ class Batch:
 def run(preparation: Preparation) -> Iterator[Comparison]:
     """Yield the comparisons of every loss that an arm of the plan trains with.
 
+    Of a loss with a top-k divergence one comparison says that it is open.
+
     Raises:
         AuditError: the service refused a request that any run needs, or a setting is not understood.
     """
@@ -80,6 +87,9 @@ def run(preparation: Preparation) -> Iterator[Comparison]:
     for loss_id in arms:
         preparation.note(f"correctness: {loss_id} on made tokens")
         loss = plan.losses[loss_id]
+        if loss.top_k is not None:
+            yield open_question(f"{loss_id}/{loss.form}", "loss", _TOPK_UNCOMPARED)
+            continue
         yield from made_comparisons(preparation, loss_id, loss, tolerances(preparation.settings, loss))
     first = plan.arms[0]
     preparation.note("correctness: sampling a small batch")
@@ -90,6 +100,8 @@ def run(preparation: Preparation) -> Iterator[Comparison]:
     sampled = Batch("sampled", samples, made_advantages(samples), current)
     yield _alignment(samples, current)
     for loss_id, arm in arms.items():
+        if plan.losses[loss_id].top_k is not None:
+            continue
         preparation.note(f"correctness: {loss_id} on the service")
         made = replace(sampled, name="made_sampler", samples=_made(plan.losses[loss_id], samples, current))
         for batch in (sampled, made):

@@ -38,6 +38,15 @@ def test_the_losses_that_train_agree_with_references_service_and_trace(preparati
         assert 0 < hidden < tokens
 
 
+def test_a_topk_loss_is_left_open_with_a_reason_and_never_passes_in_silence(preparation, make_plan):
+    plan = make_plan(losses__dppo__divergence="topk_tv", losses__dppo__top_k=4)
+    found = list(correctness.run(dataclasses.replace(preparation, sealed=plan)))
+    of_topk = [item for item in found if item.path.startswith("dppo")]
+    assert [(item.path, item.status) for item in of_topk] == [("dppo/ratio", "inconclusive")]
+    assert "top-k" in of_topk[0].reason
+    assert {item.status for item in found if item not in of_topk} == {"pass"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss_id", "mistake"),
