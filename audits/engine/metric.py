@@ -130,7 +130,7 @@ class Metric:
                 return f"({self.fill(self.blocks[name], parameters)})"
             if name not in parameters:
                 raise AuditError(
-                    f"metric {self.id} needs {self.header['parameters']}, and no loss of the plan has {name}; "
+                    f"metric {self.id} needs {name}, and no loss of the plan has it: {self.header['parameters']}; "
                     f"take the check out of the gate or add such a loss to an arm"
                 )
             return parameters[name]

@@ -113,5 +113,8 @@ def test_the_binary_rule_and_the_topk_rule_have_thresholds_of_their_own(tmp_path
     plan = topk_plan()
     assert loss_parameters(sealed(plan).plan) == {"topk_divergence": "topk_tv", "topk_delta": "0.15", "eps": "0.2"}
     plan["activation_gate"]["checks"][0]["metric"] = "dppo_masked_token_fraction"
-    with pytest.raises(AuditError, match=r"binary_tv or binary_kl.*no loss of the plan has"):
+    with pytest.raises(
+        AuditError,
+        match=r"needs divergence, and no loss of the plan has it.*where its divergence is binary_tv or binary_kl",
+    ):
         evaluated(tmp_path / "run", plan)
