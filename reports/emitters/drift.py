@@ -18,7 +18,7 @@ from reports.sections.drift import drift_figures
 from reports.series import thin
 
 _ABSENT = {
-    "masked_share": "the plan has no divergence mask",
+    "masked_share": "the plan has no mask by a binary divergence",
     "clip_share": "the plan has no ratio clip",
     "reward": "rollouts were not logged for this step",
 }
