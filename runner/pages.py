@@ -99,7 +99,7 @@ def _provenance(run: Run) -> dict[str, str]:
         "command": " ".join(manifest.command_line),
     }
     if manifest.resumed:
-        times = ", ".join(str(attempt.get("started_at", "?")) for attempt in manifest.resumed)
+        times = ", ".join(str(attempt.get("at", "unknown")) for attempt in manifest.resumed)
         facts["interrupted and resumed"] = f"{len(manifest.resumed)} times: {times}"
     if manifest.service_faults:
         facts["service faults borne"] = str(manifest.service_faults)

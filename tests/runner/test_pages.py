@@ -1,8 +1,8 @@
 """What the report gathers of a run."""
 
 import pytest
+from made_run import change_json, made_plan, right, sealed, write_experiment, write_outcomes
 from made_run import evals as outcomes_of
-from made_run import made_plan, right, sealed, write_experiment, write_outcomes
 
 from audits.store.looks import read_looks
 from audits.store.preflights import Comparison, PreflightResult, write_result
@@ -33,6 +33,17 @@ def test_a_page_is_no_look_and_the_same_run_gives_the_same_page(full):
     first = words(build_page(open_run(full)))
     assert first == words(build_page(open_run(full)))
     assert read_looks(full) == ()
+
+
+def test_a_run_that_was_resumed_or_bore_faults_says_so_and_any_other_says_nothing(full):
+    before = words(build_page(open_run(full)))
+    assert "interrupted and resumed" not in before
+    assert "service faults" not in before
+    attempts = [{"at": "2026-01-02T04:00:00+00:00", "was": "interrupted"}, {"at": "2026-01-02T05:00:00+00:00"}]
+    change_json(full / "run.json", resumed=attempts, service_faults=3)
+    page = words(build_page(open_run(full)))
+    assert "2 times: 2026-01-02T04:00:00+00:00, 2026-01-02T05:00:00+00:00" in page
+    assert "('service faults borne', '3')" in page
 
 
 def test_imported_outcomes_have_a_decision_and_no_gate(tmp_path):
