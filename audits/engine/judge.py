@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audits.engine.check import Check, Limit, Status
+from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement, mean_of, measure
 from audits.engine.metric import Metric
 from audits.engine.passes import CHECKED_SOURCES
@@ -79,32 +80,14 @@ class Question:
 
 
 def _asked(question: Question) -> Check:
-    metric = question.metric
-    return Check(
-        id=metric.id,
-        status="inconclusive",
-        value=None,
-        limit=question.limit,
-        unit=metric.header["unit"],
-        definition=metric.fill(metric.header["definition"], question.parameters),
-        arm=question.arm,
-        rows_examined=0,
-        measures=question.measures,
+    return unmeasured(
+        question.metric, question.parameters, arm=question.arm, limit=question.limit, measures=question.measures
     )
 
 
 def _judge(question: Question, found: Measurement, first: Measurement | None) -> Check:
     metric = question.metric
-    check = replace(
-        _asked(question),
-        value=found.value,
-        numerator=found.numerator,
-        denominator=found.denominator,
-        rows_examined=found.rows,
-        over=metric.over,
-        steps=found.steps,
-        sql=found.sql,
-    )
+    check = with_figures(_asked(question), metric, found)
     if not found.rows or (found.value is None and not found.invalid):
         status, reason = _nothing_to_measure(question)
         mend = _SEAL_ANOTHER if status == "fail" else _provided_by(metric.table)
@@ -114,7 +97,7 @@ def _judge(question: Question, found: Measurement, first: Measurement | None) ->
             check,
             value=None,
             status="fail",
-            reason=f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure",
+            reason=invalid_reason(found),
             mend=f"find them: SELECT * FROM {metric.source} WHERE NOT is_valid",
         )
     if isinstance(found.value, float) and not math.isfinite(found.value):
@@ -144,19 +127,8 @@ def _judge(question: Question, found: Measurement, first: Measurement | None) ->
 
 def cannot_ask(metric: Metric, parameters: Mapping[str, str], limit: Limit, measures: str, reason: str) -> Check:
     """Return the check that the plan asks in a way that no run can answer: `inconclusive`, never left out."""
-    return Check(
-        id=metric.id,
-        status="inconclusive",
-        value=None,
-        limit=limit,
-        unit=metric.header["unit"],
-        definition=metric.fill(metric.header["definition"], parameters),
-        arm=None,
-        rows_examined=0,
-        reason=reason,
-        measures=measures,
-        mend=_SEAL_ANOTHER,
-    )
+    check = unmeasured(metric, parameters, arm=None, limit=limit, measures=measures)
+    return replace(check, reason=reason, mend=_SEAL_ANOTHER)
 
 
 def _absent_columns(question: Question) -> list[str]:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from analysis.onset import REFERENCE_POINTS, SUSTAINED_POINTS, Onset, find_onset
 from audits.engine.check import Check, StepValue
+from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement
 from audits.engine.metric import Metric, Watch, load_metric, metric_ids
 from audits.engine.request import Request
@@ -76,31 +77,17 @@ def watch_asks(
 
 def _check(asked: Watched, found: Measurement) -> Check:
     metric, watch, arm = asked.metric, asked.watch, asked.arm
-    check = Check(
-        id=metric.id,
-        status="inconclusive",
-        value=found.value,
-        limit=None,
-        unit=metric.header["unit"],
-        definition=metric.fill(metric.header["definition"], asked.parameters),
-        arm=arm,
-        rows_examined=found.rows,
-        numerator=found.numerator,
-        denominator=found.denominator,
-        over=metric.over,
-        steps=found.steps,
-        sql=found.sql,
-        measures=f"{metric.header['name']}: watched, a warning where it {watch.direction} by {watch.by:g} or more",
-        notes=(f"watched: a warning where it {watch.direction} by {watch.by:g} or more",),
-    )
+    warns = f"a warning where it {watch.direction} by {watch.by:g} or more"
+    measures = f"{metric.header['name']}: watched, {warns}"
+    check = with_figures(unmeasured(metric, asked.parameters, arm=arm, limit=None, measures=measures), metric, found)
+    check = replace(check, notes=(f"watched: {warns}",))
     if not found.rows:
         written_by = tables()[metric.table].written_by
         update = "" if metric.default_update is None else f" on update {metric.default_update}"
         reason = f"no row of arm {arm}{update} in table {metric.table}; {written_by} writes it"
         return replace(check, value=None, reason=reason)
     if found.invalid:
-        reason = f"{found.invalid} of {found.rows} rows are NaN, infinite or a probability above 1: no figure"
-        return replace(check, value=None, status="fail", reason=reason)
+        return replace(check, value=None, status="fail", reason=invalid_reason(found))
     series = _by_seed(found.steps)
     moved = [
         _sentence(steps, onset)

@@ -16,6 +16,7 @@ def test_the_table_has_both_arms_every_update_and_the_rules_of_both_losses(audit
     assert re.search(r"^dppo +ratio=0\.2 +1 +0\.1 +8 +80 +0 of 2", audit.out, re.M)
     assert re.search(r"^grpo +binary_tv=0\.15 +1 +0\.1 +8 +80 +0 of 2", audit.out, re.M)
     assert "90th percentile of |dp|" in audit.out
+    assert "watched: a warning where it rises by 0.001 or more" in audit.out
 
 
 def test_any_rule_and_a_curve_over_its_threshold_can_be_asked(audit, tmp_path):
