@@ -9,7 +9,7 @@ Comparison: of integers (`082` is 82), exact at any length. A last number with a
 import re
 
 from analysis.graders.grade import Grade
-from analysis.graders.numeric_exact import extract_integer
+from analysis.graders.numeric_exact import extract_integer, grade_integer
 
 _NUMBER = re.compile(r"(?:(?<![\w)])[+-])?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?")
 
@@ -42,12 +42,4 @@ def grade(completion: str, stop_reason: str, gold: str) -> Grade:
     Raises:
         ValueError: the gold answer is no integer, so nothing could be right.
     """
-    right = extract_integer(gold)
-    if right is None:
-        raise ValueError(f"gold answer {gold!r} is not an integer")
-    found, extraction = last_integer(completion)
-    if found is None:
-        return Grade(0.0, False, None, extraction)
-    if stop_reason != "stop":
-        return Grade(0.0, False, found, "unfinished")
-    return Grade(float(found == right), found == right, found, extraction)
+    return grade_integer(*last_integer(completion), stop_reason, gold)

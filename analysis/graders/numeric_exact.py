@@ -35,12 +35,27 @@ def grade(completion: str, stop_reason: str, gold: str) -> Grade:
     Raises:
         ValueError: the gold answer is no integer, so nothing could be right.
     """
+    found = extract_integer(completion)
+    return grade_integer(found, "not_an_integer" if found is None else "whole_completion", stop_reason, gold)
+
+
+def grade_integer(found: str | None, extraction: str, stop_reason: str, gold: str) -> Grade:
+    """Grade an extracted integer: reward 1 where the completion ended by itself and it is the gold one, else 0.
+
+    Args:
+        found: what `extract_integer` made of the answer, None where there is no integer.
+        extraction: how it was found, or why it was not.
+        stop_reason: `stop` if the model ended by itself.
+        gold: the right answer, an integer.
+
+    Raises:
+        ValueError: the gold answer is no integer, so nothing could be right.
+    """
     right = extract_integer(gold)
     if right is None:
         raise ValueError(f"gold answer {gold!r} is not an integer")
-    found = extract_integer(completion)
     if found is None:
-        return Grade(0.0, False, None, "not_an_integer")
+        return Grade(0.0, False, None, extraction)
     if stop_reason != "stop":
         return Grade(0.0, False, found, "unfinished")
-    return Grade(float(found == right), found == right, found, "whole_completion")
+    return Grade(float(found == right), found == right, found, extraction)
