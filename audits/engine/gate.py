@@ -36,7 +36,7 @@ def evaluate_gate(
     gate = plan.activation_gate
     if not gate.applicable:
         return CheckReport(str(run.path), "not_applicable", (), (f"the plan has no gate: {gate.reason}",))
-    n_steps = steps_of_gate(run, plan)
+    n_steps = planned_steps(run.manifest.kind, plan)
     asked = [found for planned in gate.checks for found in questions_of(run, plan, planned)]
     seeds = {arm.condition: seeds_of(plan, arm.condition) for arm in plan.arms}
     watched = watch_asks(run, watched_metrics(in_gate=True), seeds, loss_parameters(plan), n_steps)
@@ -53,9 +53,9 @@ def evaluate_gate(
     return CheckReport(str(run.path), combine(check.status for check in waived), tuple(waived), (*run.notes, *notes))
 
 
-def steps_of_gate(run: Run, plan: Plan) -> int:
-    """Return the steps of each seed that the gate rests on: the pilot's, or of another run all planned ones."""
-    return plan.activation_gate.pilot_steps if run.manifest.kind == "pilot" else plan.rollout.rollout_batches
+def planned_steps(kind: str, plan: Plan) -> int:
+    """Return the rollout steps of each seed: of a pilot the gate's, of any other kind of run all planned ones."""
+    return plan.activation_gate.pilot_steps if kind == "pilot" else plan.rollout.rollout_batches
 
 
 def loss_parameters(plan: Plan) -> dict[str, str]:
@@ -102,7 +102,7 @@ def questions_of(run: Run, plan: Plan, planned: PlannedCheck) -> Iterator[Questi
             parameters=parameters,
             arm=arm,
             seeds=seeds_of(plan, arm),
-            n_steps=steps_of_gate(run, plan),
+            n_steps=planned_steps(run.manifest.kind, plan),
             update=metric.default_update if planned.update is None else planned.update,
             limit=limit,
             measures=planned.measures,

@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.errors import AuditError, Refused
 from analysis.plan.model import Plan
+from audits.engine.gate import planned_steps
 from audits.engine.standing import needs_pilot, plan_faults
 from audits.store.durable import held, remove_unfinished
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink, read_manifest
@@ -30,7 +31,7 @@ from runner.loop.progress import Elapsed, Progress
 from runner.loop.provenance import command_line, git_state, source_sha256, utc_now, versions
 from runner.loop.resume import refuse_changes, refuse_damage, refuse_other_service
 from runner.loop.saved_states import STATE_NAME
-from runner.loop.setting import Conduct, Kind, evaluation_split, steps_of
+from runner.loop.setting import Conduct, Kind, evaluation_split
 from runner.loop.stopping import terminate_is_interrupt
 
 LOCK_NAME = "writer.lock"
@@ -192,7 +193,7 @@ def _conduct(launch: Launch, writer: RunWriter, progress: Progress, options: Run
 def _note_beginning(launch: Launch, conduct: Conduct) -> None:
     """Say in `run.json` and in the journal that an attempt begins."""
     plan, described = launch.sealed.plan, conduct.options.described()
-    facts: dict[str, Any] = {"arms": [arm.name for arm in plan.arms], "steps": steps_of(launch.kind, plan)}
+    facts: dict[str, Any] = {"arms": [arm.name for arm in plan.arms], "steps": planned_steps(launch.kind, plan)}
     if launch.before is None:
         conduct.writer.change_manifest(lambda manifest: {"executed": {**manifest.executed, "options": described}})
         conduct.journal.write("started", **facts)
@@ -236,7 +237,7 @@ def _settings(kind: Kind, plan: Plan) -> dict[str, Any]:
     """Return the settings that the loop reads; `arms` and `checkpoints` are added as the service reports them."""
     losses = {arm.loss for arm in plan.arms}
     return {
-        "steps": steps_of(kind, plan),
+        "steps": planned_steps(kind, plan),
         "lora_rank": plan.lora_rank,
         "task": plan.task.model_dump(),
         "dataset": None

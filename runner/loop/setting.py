@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from analysis.plan.model import Curve, Plan
+from audits.engine.gate import planned_steps
 from audits.store.layout import partition_folder
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend
@@ -106,7 +107,7 @@ class Experiment:
     @property
     def steps(self) -> int:
         """Rollout steps of each arm."""
-        return steps_of(self.kind, self.plan)
+        return planned_steps(self.kind, self.plan)
 
     @property
     def items(self) -> list[Prompt]:
@@ -126,11 +127,6 @@ class Experiment:
     def split(self, split: Split) -> list[Prompt]:
         """Return the prompts of one split."""
         return [prompt for prompt in self.prompts if prompt.problem.split == split]
-
-
-def steps_of(kind: Kind, plan: Plan) -> int:
-    """Return the rollout steps of each arm."""
-    return plan.activation_gate.pilot_steps if kind == "pilot" else plan.rollout.rollout_batches
 
 
 def evaluation_split(kind: Kind) -> Split:
