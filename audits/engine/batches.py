@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from audits.store.layout import partition_of, step_of
-from audits.store.manifest import FileRecord
+from audits.store.layout import step_of
+from audits.store.manifest import FileRecord, by_partition
 from audits.store.scan import Batch
 
 ROWS_A_BATCH = 3_000_000
@@ -23,10 +23,7 @@ def batches(run: Path, table: str, records: Iterable[FileRecord], rows: int = RO
         records: the files, of any arms and seeds.
         rows: a batch is closed before it would hold more, unless one file alone does.
     """
-    partitions: dict[tuple[str, int] | None, list[FileRecord]] = {}
-    for record in sorted(records, key=lambda record: record.path):
-        partitions.setdefault(partition_of(record.path), []).append(record)
-    for files in partitions.values():
+    for files in by_partition(sorted(records, key=lambda record: record.path)).values():
         yield from _split(run, table, files, rows)
 
 
@@ -37,10 +34,12 @@ def _split(run: Path, table: str, files: list[FileRecord], rows: int) -> Iterato
         yield Batch(run, table, tuple(files))
         return
     held: list[FileRecord] = []
+    n_held = 0
     for record in files:
-        if held and sum(other.rows for other in held) + record.rows > rows:
+        if held and n_held + record.rows > rows:
             yield Batch(run, table, tuple(held))
-            held = []
+            held, n_held = [], 0
         held.append(record)
+        n_held += record.rows
     if held:
         yield Batch(run, table, tuple(held))

@@ -34,6 +34,11 @@ class _Rows:
     total: int
     table: Any
 
+    @property
+    def query(self) -> str:
+        """The query that gives all of them."""
+        return f"SELECT * FROM {self.source} WHERE {self.where}"
+
 
 def leave_evidence(run: Run, pairs: Sequence[tuple[Question, Check]]) -> list[Check]:
     """Write `evidence/<id>.parquet` for each metric with a failing check, and return the checks with its path.
@@ -64,12 +69,11 @@ def leave_evidence(run: Run, pairs: Sequence[tuple[Question, Check]]) -> list[Ch
 
 
 def _with_evidence(check: Check, path: str | None, fault: str | None, rows: _Rows) -> Check:
-    query = f"SELECT * FROM {rows.source} WHERE {rows.where}"
     if path is None:
         note = f"no evidence was left: the run cannot be written to ({fault})"
     else:
         note = f"evidence: {rows.table.num_rows:,} of {rows.total:,} rows, sampled with seed {SAMPLE_SEED}"
-    return replace(check, evidence=path, notes=(*check.notes, f"{note}; all of them: {query}"))
+    return replace(check, evidence=path, notes=(*check.notes, f"{note}; all of them: {rows.query}"))
 
 
 def _file(found: Sequence[_Rows]) -> EvidenceFile:
@@ -78,7 +82,7 @@ def _file(found: Sequence[_Rows]) -> EvidenceFile:
     return EvidenceFile(
         table=pa.concat_tables([rows.table for rows in found], promote_options="permissive"),
         total_rows=sum(rows.total for rows in found),
-        query="\nUNION ALL\n".join(f"SELECT * FROM {rows.source} WHERE {rows.where}" for rows in found),
+        query="\nUNION ALL\n".join(rows.query for rows in found),
         sample_seed=SAMPLE_SEED,
     )
 

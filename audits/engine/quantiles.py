@@ -160,11 +160,7 @@ def _order_statistic(
     ask: Callable[[str, float, float], list[dict[str, Any]]], parts: Sequence[_Part], rank: int
 ) -> float:
     """Return the value of a 0-based rank, from a histogram of all values."""
-    below = 0
-    for part in parts:
-        if rank < below + part.n:
-            break
-        below += part.n
+    part, below = _holding(parts, rank, 0)
     while part.lowest != part.highest:
         if part.n <= VALUES_KEPT:
             rows = ask("values", part.lowest, part.highest)
@@ -175,11 +171,17 @@ def _order_statistic(
             for found in _histogram(ask("histogram", part.lowest, part.highest))
             if found.lowest >= part.lowest and found.highest <= part.highest
         ]
-        for part in inner:
-            if rank < below + part.n:
-                break
-            below += part.n
+        part, below = _holding(inner, rank, below)
     return part.lowest
+
+
+def _holding(parts: Sequence[_Part], rank: int, below: int) -> tuple[_Part, int]:
+    """Return the part that holds a 0-based rank and how many values lie below it; `below` of them below all parts."""
+    for part in parts:
+        if rank < below + part.n:
+            return part, below
+        below += part.n
+    raise ValueError(f"rank {rank} lies beyond the {below} values that were counted")
 
 
 def _fill(name: str, request: Request, where: str, lowest: float, highest: float) -> str:

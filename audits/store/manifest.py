@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
 from audits.store.durable import read_whole, write_whole
-from audits.store.layout import outside_fault, path_fault
+from audits.store.layout import outside_fault, partition_of, path_fault
 from audits.store.location import is_local
 from audits.store.schema import FORMAT_VERSION, Table, tables
 
@@ -78,6 +79,14 @@ class FileRecord(BaseModel):
     bytes: int
     sha256: str
     schema_version: int
+
+
+def by_partition(records: Iterable[FileRecord]) -> dict[tuple[str, int] | None, list[FileRecord]]:
+    """Return files by the (arm, seed) of their paths, in their order; None for those of a table without partitions."""
+    found: dict[tuple[str, int] | None, list[FileRecord]] = {}
+    for record in records:
+        found.setdefault(partition_of(record.path), []).append(record)
+    return found
 
 
 def read_manifest(run: Path) -> Manifest:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
-from audits.store.layout import checkpoint_of, partition_of, step_of
+from audits.store.layout import checkpoint_of, step_of
 from audits.store.location import parquet_file
-from audits.store.manifest import FileRecord, Manifest, read_files, read_manifest
+from audits.store.manifest import FileRecord, Manifest, by_partition, read_files, read_manifest
 from audits.store.scan import create_table_view, create_views, engine_errors, scratch_connection
 from audits.store.schema import Table, tables
 from audits.store.seal import SealedPlan, read_sealed_plan
@@ -43,11 +43,10 @@ class Run:
     def partitions(self, table: str) -> dict[tuple[str, int], tuple[FileRecord, ...]]:
         """Return the whole files of a partitioned table by (arm, seed), in the order of their paths."""
         found: dict[tuple[str, int], tuple[FileRecord, ...]] = {}
-        for record in self.records(table):
-            keys = partition_of(record.path)
+        for keys, records in by_partition(self.records(table)).items():
             if keys is None:
-                raise ValueError(f"{record.path} names no arm and seed")
-            found[keys] = (*found.get(keys, ()), record)
+                raise ValueError(f"{records[0].path} names no arm and seed")
+            found[keys] = tuple(records)
         return found
 
     def has(self, table: str) -> bool:

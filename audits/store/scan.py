@@ -1,16 +1,15 @@
 """Runs SQL over a batch of a run's files: the unit of work of every engine, on this machine or another one."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
-from audits.store.layout import partition_of
 from audits.store.location import attach, is_local
-from audits.store.manifest import FileRecord
+from audits.store.manifest import FileRecord, by_partition
 from audits.store.schema import SQL_FOLDER, Table, tables
 
 if TYPE_CHECKING:
@@ -132,21 +131,11 @@ def create_table_view(
     columns = [*keys, *((column.name, column.sql_type) for column in table.columns)]
     nothing = ", ".join(f'CAST(NULL AS {sql_type}) AS "{name}"' for name, sql_type in columns)
     parts = [f"SELECT {nothing} WHERE false"]
-    for partition, files in _by_partition(table, records).items():
+    for partition, files in by_partition(records).items():
         literals = f", {sql_text(partition[0])} AS arm, {partition[1]}::BIGINT AS seed" if partition else ""
         parts.append(f"SELECT *{literals} FROM {_scan(run, files)}")
     union = "\nUNION ALL BY NAME\n".join(parts)
     connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {union}')
-
-
-def _by_partition(
-    table: Table, records: tuple[FileRecord, ...]
-) -> Mapping[tuple[str, int] | None, tuple[FileRecord, ...]]:
-    found: dict[tuple[str, int] | None, tuple[FileRecord, ...]] = {}
-    for record in records:
-        partition = partition_of(record.path) if table.partitioned else None
-        found[partition] = (*found.get(partition, ()), record)
-    return found
 
 
 def sql_text(text: str) -> str:
@@ -154,7 +143,7 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _scan(run: Path, records: tuple[FileRecord, ...]) -> str:
+def _scan(run: Path, records: Iterable[FileRecord]) -> str:
     paths = ", ".join(_sql_path(run / record.path) for record in records)
     return f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
 
