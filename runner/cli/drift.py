@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import ClusterAddress, ExitZero, RunArgument, ScanEngine
 from runner.formats import Format
 
 
@@ -19,9 +20,7 @@ class Curve(StrEnum):
 
 
 def command(
-    run: Annotated[
-        str | None, typer.Argument(help="Run directory, or its URL; default: the newest under ./runs.")
-    ] = None,
+    run: RunArgument = None,
     rule: Annotated[
         list[str] | None,
         typer.Option(help="Rule to try on every arm's log: binary_tv=0.1, binary_kl=0.05 or ratio=0.3."),
@@ -29,10 +28,10 @@ def command(
     curve: Annotated[Curve | None, typer.Option(help="Share that a rule takes away, over thresholds.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="Updates that the table shows at most.")] = 40,
     chart: Annotated[Path | None, typer.Option(help="Draw drift over steps: FILE.html or FILE.svg.")] = None,
-    engine: Annotated[str, typer.Option(help="Where the scans run: local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: one on this machine.")] = None,
+    engine: ScanEngine = "local",
+    address: ClusterAddress = None,
     format: Annotated[Format, typer.Option(help="How it is printed.")] = Format.table,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Show drift, masks and clips by step and update of every arm, and the onset of what should not move.
 

@@ -5,17 +5,16 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import ClusterAddress, ExitZero, RunArgument, ScanEngine
 from runner.formats import Format
 
 
 def command(
-    run: Annotated[
-        str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="Where the scans run: local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: one on this machine.")] = None,
+    run: RunArgument = None,
+    engine: ScanEngine = "local",
+    address: ClusterAddress = None,
     format: Annotated[Format, typer.Option(help="How the checks are printed.")] = Format.table,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Evaluate the plan's activation gate on a run's logs.
 

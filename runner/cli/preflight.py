@@ -6,22 +6,20 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import ExitZero, Service
 from runner.formats import Format
 
 
 def command(
     plan: Annotated[str, typer.Argument(help="Plan file (format 3), or the id of a shipped plan: demo.")],
     out: Annotated[Path, typer.Option(help="The pilot's directory, before or after `audit run --pilot`.")],
-    service: Annotated[
-        str | None,
-        typer.Option(help="'embedded' or a URL; default: TINKER_BASE_URL, else embedded for a shipped base model."),
-    ] = None,
+    service: Service = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="correctness, restoration or feasibility; may be repeated. Default: what the plan requires."),
     ] = None,
     format: Annotated[Format, typer.Option(help="How the comparisons are printed.")] = Format.table,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 whatever the status.")] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Run a plan's preflights on the service and keep their results beside the pilot.
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import RunArgument
+
 
 def command(
-    run: Annotated[
-        str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
-    ] = None,
+    run: RunArgument = None,
     out: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run.")] = None,
 ) -> None:
     """Write the decision report as one file that needs no network. It records no look at the outcomes."""

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import Service
+
 
 def command(
     plan: Annotated[str, typer.Argument(help="Plan file (format 3), or the id of a shipped plan: demo.")],
@@ -16,10 +18,7 @@ def command(
     pilot_run: Annotated[
         Path | None, typer.Option(help="Pilot that allows this full run; default: the plan's newest one beside --out.")
     ] = None,
-    service: Annotated[
-        str | None,
-        typer.Option(help="'embedded' or a URL; default: TINKER_BASE_URL, else embedded for a shipped base model."),
-    ] = None,
+    service: Service = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, from the last whole step of every arm.")
     ] = False,

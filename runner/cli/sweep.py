@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from runner.arguments import Service
 from runner.formats import TableFormat
 
 if TYPE_CHECKING:
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 def command(
     plan: Annotated[str, typer.Argument(help="Plan file (format 3) with a `sweep`, or the id of a shipped plan.")],
     out: Annotated[Path, typer.Option(help="Folder for a run a rate and sweep.json; it must not exist, or be empty.")],
-    service: Annotated[
-        str | None,
-        typer.Option(help="'embedded' or a URL; default: TINKER_BASE_URL, else embedded for a shipped base model."),
-    ] = None,
+    service: Service = None,
     format: Annotated[TableFormat, typer.Option(help="How the table is printed.")] = TableFormat.table,
 ) -> None:
     """Train every rate of the plan's grid briefly and score it on validation items; no test item is touched.

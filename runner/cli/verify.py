@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
+from runner.arguments import RunArgument
 from runner.formats import Format
 
 
 def command(
-    run: Annotated[
-        str | None, typer.Argument(help="Run directory or s3://… URL; default: the newest under ./runs.")
-    ] = None,
+    run: RunArgument = None,
     format: Annotated[Format, typer.Option(help="How the checks are printed.")] = Format.table,
 ) -> None:
     """Compare every file of a run with the size, sha256 and rows that were recorded when it was written.
