@@ -72,6 +72,13 @@ def test_resuming_a_complete_run_says_so_and_is_no_error(audit, plan, executed, 
     assert not hasattr(executed, "launch")
 
 
+def test_another_pilot_for_a_run_that_has_one_is_refused_and_not_passed_over(audit, plan, executed, tmp_path):
+    words = ["--resume", "--pilot-run", tmp_path / "other"]
+    said = audit.refuses("run", plan, "--out", tmp_path / "full", "--service", "embedded", *words)
+    assert "leave --pilot-run out" in said
+    assert not hasattr(executed, "launch")
+
+
 def test_the_exit_code_says_why_it_ended(audit, plan, executed, tmp_path):
     words = ["run", plan, "--pilot", "--out", tmp_path / "run", "--service", "embedded"]
     executed.ends_with = KeyboardInterrupt()

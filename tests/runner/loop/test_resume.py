@@ -161,9 +161,12 @@ def test_what_is_whole_is_not_run_again(plan, start, progress, tmp_path, monkeyp
         "_step",
         lambda self, step, *rest: steps.append((self._arm.name, step)) or original(self, step, *rest),
     )
+    # A killed attempt could not write down how it ended.
+    change_json(tmp_path / "run" / "run.json", status="running")
     start(plan, resume=True)
     assert ("dppo_seed0", 2) in steps
     assert "dppo_seed0: goes on with step 3/3" in progress.notes
+    assert any(note.endswith(": going on with a run that was killed") for note in progress.notes)
     assert not {("dppo_seed0", 0), ("dppo_seed0", 1), ("grpo_seed0", 0)} & set(steps)
     after = {path: path.stat().st_mtime_ns for path in before if path.exists()}
     assert after.items() <= before.items()
