@@ -95,6 +95,15 @@ CREATE TABLE phases (
     seconds DOUBLE NOT NULL -- wall time
 );
 
+-- One row a figure that another tool logged of a training step, under the name it gave it. An optional table: figures
+-- that can be computed from the other tables are computed, and never read from here.
+-- Written by `audit import`; one file an arm and seed.
+CREATE TABLE scalars (
+    step INTEGER NOT NULL, -- rollout step, 0-based, as the other tool counts
+    name VARCHAR NOT NULL, -- the other tool's key
+    value DOUBLE NOT NULL -- in whatever unit that tool has
+);
+
 -- One row a prompt. Written by `audit run`; one file for the run.
 CREATE TABLE prompts (
     prompt_id VARCHAR NOT NULL, -- unique

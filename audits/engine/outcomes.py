@@ -185,12 +185,13 @@ def _item_means(
 
 
 def _broken_pairing(run: Run, findings: Findings) -> str:
-    lines = [f"{run.path}: the pairing is broken ({len(findings.rows)} faults), so there is no number to trust"]
+    total = int(findings.check.value or 0)
+    lines = [f"{run.path}: the pairing is broken ({total} faults), so there is no number to trust"]
     for fault, item_id, arm, seed, detail in findings.rows[:_LISTED]:
         where = "" if arm is None else f" in arm {arm}, seed {seed}"
         named, told = printable(str(item_id), limit=80), printable(str(detail), limit=200)
         lines.append(f"  {fault}: item {named}{where}: {told}")
-    if len(findings.rows) > _LISTED:
-        lines.append(f"  … and {len(findings.rows) - _LISTED} more")
+    if total > _LISTED:
+        lines.append(f"  … and {total - _LISTED} more")
     lines.append(f"  {findings.check.mend}")
     return "\n".join(lines)

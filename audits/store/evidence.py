@@ -20,13 +20,13 @@ class EvidenceFile:
         table: an Arrow table of the kept rows.
         total_rows: how many rows there are, of which these are a sample.
         query: SQL for `audit sql` that gives all of them.
-        sample_seed: what decided which rows were kept.
+        sample_seed: what decided which rows were kept, None where they are the first ones.
     """
 
     table: Any
     total_rows: int
     query: str
-    sample_seed: int
+    sample_seed: int | None
 
 
 def write_evidence(run: Path, check_id: str, evidence: EvidenceFile) -> str:
@@ -44,7 +44,7 @@ def write_evidence(run: Path, check_id: str, evidence: EvidenceFile) -> str:
     metadata = {
         "runaudit.total_rows": str(evidence.total_rows),
         "runaudit.query": evidence.query,
-        "runaudit.sample_seed": str(evidence.sample_seed),
+        "runaudit.sample_seed": "" if evidence.sample_seed is None else str(evidence.sample_seed),
     }
     folder = run / EVIDENCE_FOLDER
     if not is_local(run):

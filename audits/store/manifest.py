@@ -26,13 +26,18 @@ class ManifestPart(BaseModel):
 
 
 class ArmRecord(ManifestPart):
-    """One arm as it was run or imported; `arm` and `seed` are the folder names of its files."""
+    """One arm as it was run or imported; `arm` and `seed` are the folder names of its files.
+
+    `settings` are those of this arm alone, as a source of outcomes states them: by the plan's path
+    (`evaluation.max_tokens`), or by a name of its own (`aggregation`).
+    """
 
     arm: str
     seed: int
     role: Literal["baseline", "treatment", "other"]
     name: str
     loss: str | None = None
+    settings: dict[str, Any] = {}
 
 
 class PilotLink(ManifestPart):
@@ -45,7 +50,11 @@ class PilotLink(ManifestPart):
 
 
 class Manifest(ManifestPart):
-    """`run.json`: what the run is, what executed it, and how far it got."""
+    """`run.json`: what the run is, what executed it, and how far it got.
+
+    `planned` holds what the source of an imported run says was planned, by the plan's paths
+    (`rollout.rollout_batches`); a run of ours carries its plan and leaves it empty. `executed` holds what ran.
+    """
 
     format_version: int = FORMAT_VERSION
     run_id: str
@@ -59,6 +68,7 @@ class Manifest(ManifestPart):
     service_faults: int = 0
     plan_sha256: str | None = None
     pilot: PilotLink | None = None
+    planned: dict[str, Any] = {}
     executed: dict[str, Any] = {}
     versions: dict[str, str] = {}
     git: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
+from audits.store.derived import derived_files, derived_name
 from audits.store.reader import Run, check_files
 from audits.store.scan import sql_text, view_texts
 from audits.store.schema import Table, tables
@@ -69,6 +70,7 @@ def register_runs(connection: "duckdb.DuckDBPyConnection", runs: Sequence[Run]) 
 def _create_schema(connection: "duckdb.DuckDBPyConnection", run: Run, schema: str) -> list[str]:
     """Create one run's tables and views in a schema of their own and return their names."""
     import duckdb
+    import pyarrow.parquet as pq
 
     connection.execute(f"CREATE SCHEMA {schema}")
     connection.execute(f"USE memory.{schema}")
@@ -82,6 +84,11 @@ def _create_schema(connection: "duckdb.DuckDBPyConnection", run: Run, schema: st
             rename = f' RENAME ("{own[0]}" AS logged_run)' if own else ""
             connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *{rename} FROM {schema}_{table.name}')
             created.append(table.name)
+    for derived_id, path in derived_files(run).items():
+        name = derived_name(derived_id)
+        connection.register(f"{schema}_{name}", pq.read_table(path))
+        connection.execute(f'CREATE VIEW "{name}" AS SELECT * FROM {schema}_{name}')
+        created.append(name)
     for name, text in view_texts():
         # A view over a table that was never logged does not exist; a query on it then says what was never logged.
         with contextlib.suppress(duckdb.CatalogException):

@@ -146,6 +146,11 @@ class RunWriter:
         records.append(self._write_file(tables()["evals"], relative, columns))
         self._commit(records)
 
+    def write_scalars(self, arm: str, seed: int, columns: Columns) -> None:
+        """Write the figures that another tool logged for one arm and seed."""
+        relative = partition_folder("scalars", arm, seed) / "scalars.parquet"
+        self._commit([self._write_file(tables()["scalars"], Path(relative), columns)])
+
     def _commit(self, records: list[FileRecord]) -> None:
         with self._lock:
             append_lines(self.run / FILES_NAME, [record.model_dump_json() for record in records])

@@ -1,0 +1,53 @@
+"""`audit integrity`: what in the logs would make a reviewer throw the result out."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analysis.errors import AuditError
+from analysis.nearest import hint
+from audits.engine.audit import ROWS_KEPT, Findings, audit_ids, audit_sql, run_audit
+from audits.engine.check import Check, CheckReport, combine
+from audits.engine.waivers import apply_waivers
+from audits.store.evidence import EvidenceFile, write_evidence
+from audits.store.policy import read_waivers
+from audits.store.reader import Run, connect
+
+
+def integrity_report(
+    run: Run, *, only: Sequence[str] = (), today: datetime.date | None = None, evidence: bool = False
+) -> CheckReport:
+    """Run the audits over a run's logs.
+
+    Args:
+        run: the run.
+        only: ids of the audits to run; empty for all of them.
+        today: on which a waiver must not have expired; default: today, UTC.
+        evidence: leave the offending rows of each finding in the run, as `evidence/<id>.parquet`.
+
+    Raises:
+        AuditError: an id of `only` is unknown, a file of the run is damaged, or `policy.json` is not readable.
+    """
+    known = audit_ids()
+    for name in only:
+        if name not in known:
+            raise AuditError(f'there is no audit "{name}"{hint(name, known)}')
+    with connect(run) as connection:
+        findings = [run_audit(connection, run, audit_id) for audit_id in known if not only or audit_id in only]
+    checks = [_with_evidence(run, found) if evidence and found.rows else found.check for found in findings]
+    waivers = [waiver for waiver in read_waivers(run.path) if waiver.check in {check.id for check in checks}]
+    waived, notes = apply_waivers(checks, waivers, today or datetime.datetime.now(datetime.UTC).date())
+    return CheckReport(str(run.path), combine(check.status for check in waived), tuple(waived), (*run.notes, *notes))
+
+
+def _with_evidence(run: Run, found: Findings) -> Check:
+    check = found.check
+    total = int(check.value or 0)
+    file = EvidenceFile(found.table, total, audit_sql(check.id).rows, None)
+    try:
+        path = write_evidence(run.path, check.id, file)
+    except OSError as error:
+        note = f"no evidence was left: the run cannot be written to ({error.strerror or error})"
+        return replace(check, notes=(*check.notes, note))
+    kept = f"the first {ROWS_KEPT:,} of {total:,} rows" if total > ROWS_KEPT else f"{total:,} rows"
+    return replace(check, evidence=path, notes=(*check.notes, f"evidence: {kept}"))
