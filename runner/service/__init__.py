@@ -10,9 +10,12 @@ What to know:
     `SamplingClient.get_tokenizer` of SDK 0.38 looks only at the base model's name. It works offline where the
     client named the base model by its absolute folder, which the service accepts beside its name;
     `TrainingClient.get_tokenizer` always works.
-    Saved checkpoints, sessions and sampling sessions on named weights outlive the service, however it ends. A
-    training run does not: its optimiser steps are in memory, so a client goes on from the last saved state. The
-    last 16 unnamed sampler snapshots of a run are kept, in memory.
+    A loss that `ServiceClient.create_custom_loss` traced is uploaded and run here, by an interpreter of a graph that
+    calls listed operations alone (`custom_losses/operations.py`), for the session that created it. It is given each
+    datum apart, on the CPU, as the SDK gives it to a loss that it runs itself: both have the same numbers.
+    Saved checkpoints, sessions, their uploaded losses and their sampling sessions on named weights outlive the
+    service, however it ends. A training run does not: its optimiser steps are in memory, so a client goes on from
+    the last saved state. The last 16 unnamed sampler snapshots of a run are kept, in memory.
     Not served, and refused when asked for: images and audio, full fine-tuning, the losses gspo and
-    stable_reinforce (and what they need recorded), uploaded custom losses, inflight sampling clients.
+    stable_reinforce (and what they need recorded), inflight sampling clients.
 """

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from runner.service.engine import Engine
 from runner.service.faults import UserFault
 from runner.service.requests import (
+    CreateCustomLoss,
     CreateModel,
     CreateSamplingSession,
     LoadWeights,
@@ -31,6 +32,7 @@ from runner.service.requests import (
 from runner.service.wire import PROTOBUF, decode_forward_backward
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
+MAX_GRAPH_BYTES = 1024 * 1024
 LONG_POLL_SECONDS = 20.0
 """How long a poll for a result waits; the SDK gives up on one after 45 seconds."""
 
@@ -41,7 +43,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def create_app(engine: Engine) -> Starlette:
     """Return the ASGI application over an engine."""
     posts: dict[str, Handler] = {
-        "client/config": lambda _body: {},
+        "client/config": lambda _body: {"custom_loss_server_side": True},
         "client/dynamic_config": lambda _body: {},
         "telemetry": lambda _body: {"status": "accepted"},
         "create_session": lambda _body: {"type": "create_session", "session_id": engine.create_session()},
@@ -49,6 +51,7 @@ def create_app(engine: Engine) -> Starlette:
         "get_info": lambda body: engine.info(parse(ModelRequest, body).model_id),
         "weights_info": lambda body: engine.weights_info(parse(WeightsInfo, body).tinker_path),
         "create_sampling_session": lambda body: _sampling_session(engine, body),
+        "create_custom_loss": lambda body: engine.create_custom_loss(_custom_loss(body), _fingerprint(body)),
         "create_model": lambda body: engine.create_model(parse(CreateModel, body), _fingerprint(body)),
         "forward_backward": lambda body: engine.forward_backward(decode_forward_backward(body)),
         "optim_step": lambda body: engine.optim_step(parse(OptimStep, body), _fingerprint(body)),
@@ -127,6 +130,12 @@ def _heartbeat(engine: Engine, body: bytes) -> dict[str, Any]:
 def _sampling_session(engine: Engine, body: bytes) -> dict[str, Any]:
     sampler_id = engine.create_sampling_session(parse(CreateSamplingSession, body))
     return {"type": "create_sampling_session", "sampling_session_id": sampler_id}
+
+
+def _custom_loss(body: bytes) -> CreateCustomLoss:
+    if len(body) > MAX_GRAPH_BYTES:
+        raise UserFault(f"create_custom_loss: the graph is larger than {MAX_GRAPH_BYTES} bytes", status=413)
+    return parse(CreateCustomLoss, body)
 
 
 async def _body(request: Request) -> bytes:

@@ -18,6 +18,7 @@ from runner.service.generation import Drawn
 from runner.service.holdings import Holdings, Run
 from runner.service.promises import Promise, Promises, json_payload
 from runner.service.requests import (
+    CreateCustomLoss,
     CreateModel,
     CreateSamplingSession,
     LoadWeights,
@@ -28,7 +29,7 @@ from runner.service.requests import (
 )
 from runner.service.samplers import Sampler, SamplingJob
 from runner.service.training import TrainingRun
-from runner.service.wire import PROTOBUF, ForwardBackward
+from runner.service.wire import CUSTOM, PROTOBUF, ForwardBackward
 
 
 class Engine:
@@ -109,16 +110,28 @@ class Engine:
         )
         return self._start_run(run, fingerprint, lambda: self._load(run, request))
 
+    def create_custom_loss(self, request: CreateCustomLoss, fingerprint: bytes) -> Promise:
+        """Check and keep an uploaded loss; its future is answered at once."""
+        request_id = f"{request.session_id}:loss:{request.custom_loss_seq_id}"
+        if not self._promises.seen(request_id, fingerprint):
+            loss_id = self._held.add_loss(request)
+            self._promises.open(request_id, fingerprint, json_payload).give(
+                {"loss_id": loss_id, "type": "create_custom_loss"}
+            )
+        return {"request_id": request_id}
+
     def forward_backward(self, request: ForwardBackward) -> Promise:
         """Queue a forward or a forward and backward pass."""
         run = self._held.run(request.model_id)
+        custom = self._held.loss(run.session_id, request.loss_id) if request.loss == CUSTOM else None
 
         def work() -> Payload:
-            result = run.ready().forward_backward(request)
-            return Payload(encode_forward_backward(result.logprobs, {"loss:sum": result.loss_sum}), PROTOBUF)
+            result = run.ready().forward_backward(request, custom)
+            metrics = {**result.metrics, "loss:sum": result.loss_sum}
+            return Payload(encode_forward_backward(result.logprobs, metrics), PROTOBUF)
 
         return self._promises.in_turn(
-            run.model_id, request.seq_id, request.fingerprint, work, lambda: training.check(request, run.base)
+            run.model_id, request.seq_id, request.fingerprint, work, lambda: training.check(request, run.base, custom)
         )
 
     def optim_step(self, request: OptimStep, fingerprint: bytes) -> Promise:

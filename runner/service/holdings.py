@@ -1,24 +1,34 @@
 """What the service holds: base models, and by session the training runs and sampling sessions.
 
 The tables are touched by the event loop's thread alone. Sessions and those sampling sessions that can be made
-again are written down, so that they outlive the service.
+again are written down, as are uploaded losses, so that they outlive the service.
 """
 
+import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from runner.service.base_models import BaseModel
 from runner.service.checkpoints import CheckpointStore, Description
+from runner.service.custom_losses.loss import CustomLoss, read_custom_loss
 from runner.service.faults import UserFault, unknown
 from runner.service.lora import LoraSpec
+from runner.service.requests import CreateCustomLoss
 from runner.service.samplers import Sampler
-from runner.service.session_journal import SamplerRecord, SessionJournal
+from runner.service.session_journal import SamplerRecord, SessionJournal, SessionRecord
 from runner.service.training import TrainingRun
 
 MAX_SNAPSHOTS = 16
 """Unnamed sampler weights kept in memory for each training run; the oldest go first."""
+
+MAX_LOSSES = 256
+"""Uploaded losses that a session may hold."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -51,16 +61,17 @@ class Holdings:
         self.store = CheckpointStore(state_dir)
         self.bases = dict(bases)
         self._journal = SessionJournal(state_dir)
-        self._sessions: dict[str, dict[str, SamplerRecord]] = {}
+        self._sessions: dict[str, SessionRecord] = {}
         self._runs: dict[str, Run] = {}
         self._samplers: dict[str, Sampler] = {}
-        for session_id, records in self._journal.read().items():
-            self._restore(session_id, records)
+        self._losses: dict[str, CustomLoss] = {}
+        for session_id, record in self._journal.read().items():
+            self._restore(session_id, record)
 
     def open_session(self, session_id: str) -> None:
         """Begin a session."""
-        self._sessions[session_id] = {}
-        self._journal.write(session_id, {})
+        self._sessions[session_id] = SessionRecord()
+        self._journal.write(session_id, self._sessions[session_id])
 
     def require_session(self, session_id: str) -> None:
         """Check that a session is open.
@@ -86,8 +97,9 @@ class Holdings:
         runs = [model_id for model_id in self._runs if model_id.startswith(f"{session_id}:")]
         for model_id in runs:
             del self._runs[model_id]
-        for sampler_id in [sampler_id for sampler_id in self._samplers if sampler_id.startswith(f"{session_id}:")]:
-            del self._samplers[sampler_id]
+        for table in (self._samplers, self._losses):
+            for name in [name for name in table if name.startswith(f"{session_id}:")]:
+                del table[name]
         return runs
 
     def add_run(self, run: Run) -> None:
@@ -126,7 +138,7 @@ class Holdings:
                 raise UserFault(f"sampling session {sampler_id} exists with other weights")
             return False
         self._samplers[sampler_id] = sampler
-        self._sessions[session_id][sampler_id] = SamplerRecord(sampler.base_name, sampler.model_path)
+        self._sessions[session_id].samplers[sampler_id] = SamplerRecord(sampler.base_name, sampler.model_path)
         self._journal.write(session_id, self._sessions[session_id])
         return True
 
@@ -155,6 +167,42 @@ class Holdings:
                 status=404,
             )
         return self._samplers[sampler_id]
+
+    def add_loss(self, request: CreateCustomLoss) -> str:
+        """Hold a loss for the training runs of its session, write it down and return its id.
+
+        Raises:
+            UserFault: If it is not allowed, there are too many, or its id stands for another loss.
+        """
+        self.require_session(request.session_id)
+        losses, content = self._sessions[request.session_id].losses, request.model_dump(mode="json")
+        loss_id = f"{request.session_id}:loss:{request.custom_loss_seq_id}"
+        if loss_id in losses:
+            if losses[loss_id] != content:
+                raise UserFault(f"custom loss {loss_id} exists with another graph")
+            return loss_id
+        if len(losses) >= MAX_LOSSES:
+            raise UserFault(f"this session holds {MAX_LOSSES} custom losses already; finish it and open another")
+        self._losses[loss_id] = read_custom_loss(request)
+        losses[loss_id] = content
+        self._journal.write(request.session_id, self._sessions[request.session_id])
+        return loss_id
+
+    def loss(self, session_id: str, loss_id: str | None) -> CustomLoss:
+        """Find an uploaded loss of a session.
+
+        Raises:
+            UserFault: If that session holds no such loss.
+        """
+        if loss_id is None:
+            raise UserFault("custom: loss_fn_config must name the loss_id that create_custom_loss gave")
+        if loss_id not in self._losses or not loss_id.startswith(f"{session_id}:"):
+            raise UserFault(
+                f"unknown custom loss {loss_id!r} in session {session_id}: a loss is used in the session that created "
+                "it, as long as that is open",
+                status=404,
+            )
+        return self._losses[loss_id]
 
     def base(self, name: str) -> BaseModel:
         """Find a base model by its name, or by its folder, under which `SamplingClient.get_tokenizer` works.
@@ -189,14 +237,21 @@ class Holdings:
         base = self.base_of(path, found, name)
         return Sampler(base, name, found.spec, path, lambda: self.store.load_adapter(path))
 
-    def _restore(self, session_id: str, records: Mapping[str, SamplerRecord]) -> None:
-        """Take up a session again; what it sampled from and is not here any more is left out."""
-        self._sessions[session_id] = dict(records)
-        for sampler_id, record in records.items():
+    def _restore(self, session_id: str, record: SessionRecord) -> None:
+        """Take up a session again; what cannot be had any more, such as a base model's sampler, is left out."""
+        self._sessions[session_id] = SessionRecord(dict(record.samplers), dict(record.losses))
+        for sampler_id, sampler in record.samplers.items():
             try:
-                if record.model_path is None:
-                    self._samplers[sampler_id] = Sampler(self.base(record.base_model), record.base_model)
+                if sampler.model_path is None:
+                    self._samplers[sampler_id] = Sampler(self.base(sampler.base_model), sampler.base_model)
                 else:
-                    self._samplers[sampler_id] = self.sampler_of(record.model_path, record.base_model)
+                    self._samplers[sampler_id] = self.sampler_of(sampler.model_path, sampler.base_model)
             except UserFault:
-                del self._sessions[session_id][sampler_id]
+                del self._sessions[session_id].samplers[sampler_id]
+        for loss_id, content in record.losses.items():
+            try:
+                self._losses[loss_id] = read_custom_loss(CreateCustomLoss.model_validate(content))
+            except (UserFault, ValidationError) as error:
+                # It was allowed by the version that kept it.
+                _log.warning("custom loss %s is not taken up again: %s", loss_id, error)
+                del self._sessions[session_id].losses[loss_id]

@@ -5,7 +5,7 @@ one; a known field that would change the answer and is not supported here is ref
 """
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ TokenId = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
+Name = Annotated[str, Field(max_length=200)]
 Lifetime = Annotated[int, Field(ge=3600, le=10 * 366 * 86400)]
 """Seconds until a checkpoint expires: an hour to ten years, as the SDK says."""
 
@@ -131,6 +132,39 @@ class SessionRequest(WireModel):
     """A request about one session."""
 
     session_id: str
+
+
+class CustomLossInput(WireModel):
+    """An input of an uploaded loss: its name, and its rank in every datum."""
+
+    name: str
+    rank: Literal[0, 1, 2]
+
+
+class CustomLossNode(WireModel):  # type: ignore[no-redef]  # the checker takes `kwargs` for __init__'s own
+    """A node of a traced loss; `runner.service.custom_losses.graph` reads what it means."""
+
+    op: str
+    name: Name
+    target: Name
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+
+
+class CustomLossGraph(WireModel):
+    """A traced loss: its nodes in execution order."""
+
+    format: Literal[1] = 1
+    nodes: list[CustomLossNode]
+
+
+class CreateCustomLoss(SessionRequest):
+    """Keep a traced loss for the training runs of a session."""
+
+    custom_loss_seq_id: int = Field(ge=0)
+    name: Name
+    inputs: list[CustomLossInput]
+    graph: CustomLossGraph
 
 
 class CreateSamplingSession(SessionRequest):

@@ -11,6 +11,7 @@ import numpy as np
 import torch  # noqa: TID253 (imported by the service process alone)
 
 from runner.service.base_models import BaseModel
+from runner.service.custom_losses.loss import CustomLoss, combined, of_batch
 from runner.service.faults import UserFault
 from runner.service.lora import Adapter, LoraSpec
 from runner.service.losses import Loss, loss_named, resolved_config
@@ -28,10 +29,11 @@ Moments = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class ForwardBackwardResult:
-    """The log-probability of each target, one array a datum, and the sum of the loss over all of them."""
+    """The log-probability of each target, one array a datum, the sum of the loss, and an uploaded loss's metrics."""
 
     logprobs: list[Array]
     loss_sum: float
+    metrics: Mapping[str, float]
 
 
 class TrainingRun:
@@ -69,33 +71,43 @@ class TrainingRun:
         """Return the accumulated gradient by parameter name; empty if there is none."""
         return dict(zip(self.parameters, self._gradients or [], strict=False))
 
-    def forward_backward(self, request: ForwardBackward) -> ForwardBackwardResult:
+    def forward_backward(self, request: ForwardBackward, custom: CustomLoss | None = None) -> ForwardBackwardResult:
         """Run the network over the data and, unless `forward_only`, add the loss's gradient to what is there.
 
+        Args:
+            request: the data and the loss.
+            custom: the uploaded loss that the request names, if it names one.
+
         Raises:
-            UserFault: If the loss or its gradient is not finite; then nothing is accumulated.
+            UserFault: If the loss or its gradient is not finite, or an uploaded loss fails on a datum; then nothing is
+                accumulated.
         """
-        loss = loss_named(request.loss)
-        config = resolved_config(request.loss, request.config)
         parameters = list(self.parameters.values())
         total = 0.0
         logprobs: list[Array] = []
+        metrics: list[Mapping[str, float]] = []
         sums = [torch.zeros_like(parameter) for parameter in parameters]
         with self.base.switch.attached(self.parameters, self.spec), self.base.recomputed.active():
             for batch in _microbatches(request.data, self.base):
                 with torch.set_grad_enabled(not request.forward_only):
-                    value, targets = _loss_of(self.base, batch, loss, config)
-                total += value.item()
-                logprobs.extend(targets)
+                    scores = _scores_of(self.base, batch)
+                    if custom is None:
+                        differentiated = _loss_of(request, scores, batch)
+                        value = differentiated.item()
+                    else:
+                        differentiated, value, found = of_batch(custom, _rows(scores), batch, len(logprobs))
+                        metrics += found
+                total += value
+                logprobs.extend(row.detach().cpu().numpy().copy() for row in _rows(scores))
                 if not request.forward_only:
-                    for gradient, share in zip(sums, torch.autograd.grad(value, parameters), strict=True):
+                    for gradient, share in zip(sums, torch.autograd.grad(differentiated, parameters), strict=True):
                         gradient += share
         if not np.isfinite(total) or not all(bool(gradient.isfinite().all()) for gradient in sums):
             raise UserFault(f"{request.loss}: the loss ({total}) or its gradient is not finite; nothing was kept")
         if not request.forward_only:
             before = self._gradients or [torch.zeros_like(parameter) for parameter in parameters]
             self._gradients = [old + new for old, new in zip(before, sums, strict=True)]
-        return ForwardBackwardResult(logprobs, total)
+        return ForwardBackwardResult(logprobs, total, combined(metrics))
 
     def optim_step(self, params: AdamParams) -> float:
         """Take one AdamW step with these hyperparameters and drop the gradient.
@@ -123,35 +135,47 @@ class TrainingRun:
         return float(norm)
 
 
-def check(request: ForwardBackward, base: BaseModel) -> None:
+def check(request: ForwardBackward, base: BaseModel, custom: CustomLoss | None = None) -> None:
     """Check a training request against its loss and its model, before it is queued.
 
     Raises:
         UserFault: If the loss or a setting is unknown, or a datum's inputs, shapes, ids or length do not fit.
     """
-    loss = loss_named(request.loss)
-    resolved_config(request.loss, request.config)
+    if custom is None:
+        resolved_config(request.loss, request.config)
+    elif request.config:
+        raise UserFault(f"loss_fn_config of custom: loss_id alone, not {', '.join(request.config)}")
+    loss = custom or loss_named(request.loss)
     for index, datum in enumerate(request.data):
         try:
-            _check_datum(datum, loss, base)
+            _check_targets(datum, loss.ranks, base)
+            if isinstance(loss, CustomLoss):
+                loss.check(datum.inputs)
+            else:
+                _check_inputs(datum, loss)
         except UserFault as fault:
             raise UserFault(f"{request.loss}, datum {index}: {fault.message}") from fault
 
 
-def _check_datum(datum: Datum, loss: Loss, base: BaseModel) -> None:
-    given = set(datum.inputs)
-    if missing := sorted({"target_tokens", *loss.inputs} - given - {"weights"}):
-        raise UserFault(f"missing {', '.join(missing)}")
-    if surplus := sorted(given - {"target_tokens", *loss.inputs}):
-        raise UserFault(f"{', '.join(surplus)}: not an input of this loss")
+def _check_targets(datum: Datum, ranks: Sequence[int], base: BaseModel) -> None:
+    if "target_tokens" not in datum.inputs:
+        raise UserFault("missing target_tokens")
     targets = datum.inputs["target_tokens"]
-    if targets.ndim not in loss.ranks or targets.shape[0] != datum.tokens.size or targets.size == 0:
+    if targets.ndim not in ranks or targets.shape[0] != datum.tokens.size or targets.size == 0:
         raise UserFault(f"target_tokens of shape {list(targets.shape)} do not fit {datum.tokens.size} input tokens")
     if datum.tokens.size > base.context_length:
         raise UserFault(f"{datum.tokens.size} tokens are more than the model's {base.context_length}")
     for name, ids in (("model_input", datum.tokens), ("target_tokens", targets)):
         if ids.dtype.kind != "i" or ids.min() < 0 or ids.max() >= base.vocabulary_size:
             raise UserFault(f"{name}: token ids must be whole numbers from 0 to {base.vocabulary_size - 1}")
+
+
+def _check_inputs(datum: Datum, loss: Loss) -> None:
+    given, targets = set(datum.inputs), datum.inputs["target_tokens"]
+    if missing := sorted(set(loss.inputs) - given - {"weights"}):
+        raise UserFault(f"missing {', '.join(missing)}")
+    if surplus := sorted(given - {"target_tokens", *loss.inputs}):
+        raise UserFault(f"{', '.join(surplus)}: not an input of this loss")
     for name in given - {"target_tokens"}:
         values = datum.inputs[name]
         if values.shape != targets.shape:
@@ -180,10 +204,15 @@ def _trailing(datum: Datum) -> tuple[int, ...]:
     return datum.inputs["target_tokens"].shape[1:]
 
 
-def _loss_of(
-    base: BaseModel, batch: Sequence[Datum], loss: Loss, config: Mapping[str, float]
-) -> tuple[torch.Tensor, list[Array]]:
-    """Return the loss summed over a microbatch, in float64, and the target log-probabilities of each datum."""
+@dataclass(frozen=True)
+class _Scores:
+    """The target log-probabilities of a microbatch, padded to one width, and how long each datum is."""
+
+    padded: torch.Tensor
+    lengths: Sequence[int]
+
+
+def _scores_of(base: BaseModel, batch: Sequence[Datum]) -> _Scores:
     lengths = [datum.tokens.size for datum in batch]
     width = max(lengths)
     # Padding stands on the right: a causal model's earlier positions cannot see it, so no mask is needed.
@@ -191,17 +220,24 @@ def _loss_of(
     targets = _stacked([datum.inputs["target_tokens"] for datum in batch], width).to(base.device)
     logits = base.network(input_ids=tokens, use_cache=False).logits.float()
     columns = targets.reshape(len(batch), width, -1)
-    gathered = torch.log_softmax(logits, dim=-1).gather(-1, columns).reshape(targets.shape)
-    within = torch.arange(width) < torch.tensor(lengths)[:, None]
-    real = within.reshape(len(batch), width, *[1] * (targets.ndim - 2)).to(base.device)
-    p = torch.where(real, gathered.double(), 0.0)
+    return _Scores(torch.log_softmax(logits, dim=-1).gather(-1, columns).reshape(targets.shape), lengths)
+
+
+def _rows(scores: _Scores) -> list[torch.Tensor]:
+    return [scores.padded[row, :length] for row, length in enumerate(scores.lengths)]
+
+
+def _loss_of(request: ForwardBackward, scores: _Scores, batch: Sequence[Datum]) -> torch.Tensor:
+    """Return one of the service's own losses, summed over a microbatch, in float64."""
+    loss, config = loss_named(request.loss), resolved_config(request.loss, request.config)
+    width, device = scores.padded.shape[1], scores.padded.device
+    within = torch.arange(width) < torch.tensor(scores.lengths)[:, None]
+    real = within.reshape(len(batch), width, *[1] * (scores.padded.ndim - 2)).to(device)
+    p = torch.where(real, scores.padded.double(), 0.0)
     inputs = {
-        name: _stacked([_input_of(datum, name) for datum in batch], width).double().to(base.device)
-        for name in loss.inputs
+        name: _stacked([_input_of(datum, name) for datum in batch], width).double().to(device) for name in loss.inputs
     }
-    values = torch.where(real, loss.value(p, inputs, config), 0.0)
-    selected = gathered.detach().cpu().numpy()
-    return values.sum(), [selected[row, :length].copy() for row, length in enumerate(lengths)]
+    return torch.where(real, loss.value(p, inputs, config), 0.0).sum()
 
 
 def _input_of(datum: Datum, name: str) -> Array:

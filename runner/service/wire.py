@@ -14,6 +14,8 @@ from tinker.proto import tinker_public_pb2 as messages
 from runner.service.faults import UserFault
 
 PROTOBUF = "application/x-protobuf"
+CUSTOM = "custom"
+"""The loss_fn of a request that names an uploaded loss in its settings."""
 MAX_DENSE_VALUES = 1 << 26  # what a small sparse message may claim to expand to
 Array = npt.NDArray[Any]
 
@@ -33,7 +35,7 @@ class Datum:
 
 @dataclass(frozen=True)
 class ForwardBackward:
-    """A forward pass, or a forward and backward pass, over data."""
+    """A forward pass, or a forward and backward pass, over data; `loss_id` names an uploaded loss."""
 
     model_id: str
     seq_id: int
@@ -42,6 +44,7 @@ class ForwardBackward:
     forward_only: bool
     data: Sequence[Datum]
     fingerprint: bytes
+    loss_id: str | None = None
 
 
 def decode_forward_backward(body: bytes) -> ForwardBackward:
@@ -59,28 +62,37 @@ def decode_forward_backward(body: bytes) -> ForwardBackward:
         raise UserFault("forward_backward: seq_id must be 1 or more")
     if not message.data:
         raise UserFault("forward_backward: no data")
+    config, loss_id = _config(message)
     return ForwardBackward(
         model_id=message.model_id,
         seq_id=message.seq_id,
         loss=message.loss_fn,
-        config=_config(message),
+        config=config,
         forward_only=message.forward_only,
         data=[_datum(index, datum) for index, datum in enumerate(message.data)],
         # Map fields may be written in any order, so a repeated request is recognised by its canonical form.
         fingerprint=sha256(message.SerializeToString(deterministic=True)).digest(),
+        loss_id=loss_id,
     )
 
 
-def _config(message: Any) -> dict[str, float]:
-    """Return the loss settings; the newer map wins over the older copy, as the SDK writes both."""
+def _config(message: Any) -> tuple[dict[str, float], str | None]:
+    """Return the loss settings, and the uploaded loss that they name.
+
+    The newer map wins over the older copy, as the SDK writes both.
+    """
     config = {name: float(value) for name, value in message.loss_fn_config.items()}
+    loss_id = None
     for name, value in message.loss_fn_config_v2.items():
-        if value.WhichOneof("value") == "text":
+        if value.WhichOneof("value") != "text":
+            config[name] = float(value.number)
+        elif message.loss_fn == CUSTOM and name == "loss_id":
+            loss_id = value.text
+        else:
             raise UserFault(f"loss_fn_config: {name} must be a number, not {value.text!r}")
-        config[name] = float(value.number)
     if unreal := [name for name, value in config.items() if not np.isfinite(value)]:
         raise UserFault(f"loss_fn_config: {', '.join(unreal)} must be finite")
-    return config
+    return config, loss_id
 
 
 def _datum(index: int, message: Any) -> Datum:

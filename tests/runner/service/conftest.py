@@ -51,11 +51,16 @@ def base(random_model: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def service(random_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the service keeps its checkpoints."""
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="session")
+def service(random_model: Path, state_dir: Path) -> Iterator[Any]:
     """The service over the random model, in a child process."""
     from runner.service.process import EmbeddedService
 
-    state_dir = tmp_path_factory.mktemp("state")
     with EmbeddedService({"random": random_model}, state_dir, state_dir / "service.log") as running:
         yield running
 

@@ -1,5 +1,6 @@
 """What a service that is started again on its state directory still knows, whenever the last one ended."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,8 +17,9 @@ from runner.service.durability import exclusive  # noqa: E402
 from runner.service.faults import UserFault  # noqa: E402
 from runner.service.holdings import Holdings, Run  # noqa: E402
 from runner.service.lora import LoraSpec  # noqa: E402
+from runner.service.requests import CreateCustomLoss  # noqa: E402
 from runner.service.samplers import Sampler  # noqa: E402
-from runner.service.session_journal import FORGET_SECONDS, SessionJournal  # noqa: E402
+from runner.service.session_journal import FORGET_SECONDS, SessionJournal, SessionRecord  # noqa: E402
 
 SPEC = LoraSpec(4)
 SESSION = "00000000-0000-0000-0000-000000000000"
@@ -94,15 +96,81 @@ def test_a_sampler_of_a_model_that_is_not_served_any_more_is_left_out(base, tmp_
         after.sampler(f"{SESSION}:sample:0")
 
 
+def uploaded(number=0, operation="exp"):
+    """A loss of one operation, as a client sends it."""
+    nodes = [
+        {"op": "placeholder", "name": "logprobs", "target": "logprobs"},
+        {"op": "call_function", "name": "x", "target": f"torch.{operation}", "args": [{"ref": "logprobs"}]},
+        {"op": "call_method", "name": "sum", "target": "sum", "args": [{"ref": "x"}]},
+        {"op": "output", "name": "o", "target": "output", "args": [{"tuple": [{"ref": "sum"}, {"dict": {}}]}]},
+    ]
+    return CreateCustomLoss.model_validate(
+        {
+            "session_id": SESSION,
+            "custom_loss_seq_id": number,
+            "name": "mine",
+            "inputs": [{"name": "logprobs", "rank": 1}],
+            "graph": {"nodes": nodes},
+        }
+    )
+
+
+def test_uploaded_losses_are_taken_up_again_by_their_session_alone(base, tmp_path):
+    before = Holdings({"random": base}, tmp_path)
+    before.open_session(SESSION)
+    before.open_session("other")
+    loss_id = before.add_loss(uploaded())
+    after = Holdings({"random": base}, tmp_path)
+    value, _ = after.loss(SESSION, loss_id).evaluate(torch.zeros(3), {})
+
+    assert value.item() == 3.0
+    assert after.add_loss(uploaded()) == loss_id  # sent again, as the answer may have been lost
+    with pytest.raises(UserFault, match="exists with another graph"):
+        after.add_loss(uploaded(operation="abs"))
+    with pytest.raises(UserFault, match="unknown custom loss"):
+        after.loss("other", loss_id)
+    after.close_session(SESSION)
+    with pytest.raises(UserFault, match="unknown custom loss"):
+        after.loss(SESSION, loss_id)
+    with pytest.raises(UserFault, match="finished session"):
+        after.add_loss(uploaded())
+
+
+def test_a_kept_loss_that_is_not_allowed_any_more_is_left_out(base, tmp_path, caplog):
+    before = Holdings({"random": base}, tmp_path)
+    before.open_session(SESSION)
+    kept, dropped = (before.add_loss(uploaded(number)) for number in range(2))
+    file = tmp_path / "sessions" / f"{SESSION}.json"
+    content = json.loads(file.read_text())
+    content["losses"][dropped]["graph"]["nodes"][1]["target"] = "torch.save"
+    file.write_text(json.dumps(content))
+    after = Holdings({"random": base}, tmp_path)
+
+    after.loss(SESSION, kept)
+    with pytest.raises(UserFault, match="unknown custom loss"):
+        after.loss(SESSION, dropped)
+    assert "function 'torch.save' is not served" in caplog.text
+
+
+def test_a_session_holds_a_bounded_number_of_losses(base, tmp_path, monkeypatch):
+    monkeypatch.setattr("runner.service.holdings.MAX_LOSSES", 2)
+    held = Holdings({"random": base}, tmp_path)
+    held.open_session(SESSION)
+    for number in range(2):
+        held.add_loss(uploaded(number))
+    with pytest.raises(UserFault, match="holds 2 custom losses already"):
+        held.add_loss(uploaded(2))
+
+
 def test_old_sessions_and_half_written_files_are_dropped(tmp_path):
     clock = Clock()
     journal = SessionJournal(tmp_path, clock)
-    journal.write("old", {})
+    journal.write("old", SessionRecord())
     clock.now += FORGET_SECONDS + 1
-    journal.write("young", {})
+    journal.write("young", SessionRecord())
     (tmp_path / "sessions" / "x.writing").write_text("{")
 
-    assert journal.read() == {"young": {}}
+    assert journal.read() == {"young": SessionRecord()}
     assert [file.name for file in (tmp_path / "sessions").iterdir()] == ["young.json"]
 
 
