@@ -1,6 +1,7 @@
 """Custom losses with one mistake each, as somebody could write them; and one without."""
 
 import functools
+from types import SimpleNamespace
 
 
 def custom_loss(loss, *, wrong_side=False, anchor_current=False, sign=1.0, shift=0, mean=False, bounds=None):
@@ -60,3 +61,15 @@ BROKEN_CLIP = {
 def builder(**mistakes):
     """Return what makes a custom loss of a plan's loss, with these mistakes."""
     return functools.partial(custom_loss, **mistakes)
+
+
+def traceable(loss, **mistakes):
+    """Return the same as a function that torch.fx traces, which takes one sequence."""
+    evaluate = custom_loss(loss, **mistakes)
+
+    def token_loss(logprobs, sampler_logprobs, advantages, mask):
+        columns = {"sampler_logprobs": sampler_logprobs, "advantages": advantages, "mask": mask}
+        inputs = {name: SimpleNamespace(to_torch=lambda column=column: column) for name, column in columns.items()}
+        return evaluate([SimpleNamespace(loss_fn_inputs=inputs)], [logprobs])[0], {}
+
+    return token_loss

@@ -2,8 +2,9 @@
 
 Value and gradient of every loss of the plan are compared with independent references: on seeded made tokens that
 cover every branch, and on a small batch that the service sampled. A ratio clip is also compared with the service's
-own `ppo`, a custom loss with the same loss traced. The API returns no gradient, so the service's gradients are
-compared by what one step along them does to the batch's log-probabilities.
+own `ppo`, a custom loss with the same loss traced and, where the service runs traced losses, uploaded to it. The API
+returns no gradient, so the service's gradients are compared by what one step along them does to the batch's
+log-probabilities.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +59,11 @@ _TOPK_UNCOMPARED = (
     "sampled one. A plan that requires this preflight needs a binary divergence"
 )
 
+_NOT_UPLOADED = (
+    "the service runs no traced losses (custom_loss_server_side), so the SDK ran this one: not compared was a loss "
+    "that the service runs itself"
+)
+
 Vector = NDArray[np.float64]
 
 
@@ -72,6 +78,18 @@ class Batch:
     samples: Sequence[Sample]
     advantages: Sequence[float]
     current: Sequence[Vector]
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Another execution of a loss: its name in the path, what it is, and the request that executes it."""
+
+    name: str
+    source: str
+    data: Sequence[Any]
+    loss_fn: Any
+    config: dict[str, float] | None
+    notes: Sequence[str] = ()
 
 
 def run(preparation: Preparation) -> Iterator[Comparison]:
@@ -170,32 +188,32 @@ def _effects(preparation: Preparation, loss_id: str, arm: Arm, batch: Batch, noi
     custom = preparation.build_loss(loss)
     rate = _rate(preparation, arm, laid_out, custom, noise)
     ours = _step(preparation, arm, laid_out, custom, None, rate)
-    others: list[tuple[str, str, Any, Any, dict[str, float] | None]] = []
+    others: list[_Other] = []
     if loss.kind == "ratio_clip" and loss.truncation is None:
         eps = loss.eps or 0.0
         bounds = {"clip_low_threshold": 1.0 - eps, "clip_high_threshold": 1.0 + eps}
         thresholds = f"{bounds['clip_low_threshold']:g} and {bounds['clip_high_threshold']:g}"
-        others.append(("service_ppo", f"the service's ppo, thresholds {thresholds}: executed", plain, "ppo", bounds))
+        others.append(
+            _Other("service_ppo", f"the service's ppo, thresholds {thresholds}: executed", plain, "ppo", bounds)
+        )
     try:
-        traced, ran = _traced(preparation, loss)
+        others.append(_traced(preparation, loss, laid_out))
     except AuditError as error:
         yield open_question(f"{loss_id}/{loss.form}/{batch.name}/traced", "loss", error.message)
-    else:
-        source = f"the same loss, traced by the SDK, run by the {ran}: executed"
-        others.append(("traced", source, laid_out, traced, None))
     wanted, loss_noise = tolerances(preparation.settings, loss), noise * _sensitivity(batch)
-    for name, source, data, other, config in others:
-        path = f"{loss_id}/{loss.form}/{batch.name}/{name}"
+    for other in others:
+        path = f"{loss_id}/{loss.form}/{batch.name}/{other.name}"
         try:
-            theirs = _step(preparation, arm, data, other, config, rate)
+            theirs = _step(preparation, arm, other.data, other.loss_fn, other.config, rate)
         except AuditError as error:
-            yield open_question(path, "loss", error.message, reference=source)
+            yield open_question(path, "loss", error.message, reference=other.source)
             continue
-        whole = Subject(path, source, None, "both losses on one batch, summed")
+        whole = Subject(path, other.source, None, "both losses on one batch, summed")
         tokens = Subject(
-            path, source, _where(batch.samples), "change of log-probability after one step along each gradient"
+            path, other.source, _where(batch.samples), "change of log-probability after one step along each gradient"
         )
-        yield agreement(whole, "loss", [ours[0]], [theirs[0]], wanted.loss, loss_noise)
+        total = agreement(whole, "loss", [ours[0]], [theirs[0]], wanted.loss, loss_noise)
+        yield total.model_copy(update={"notes": list(other.notes)})
         yield agreement(tokens, "gradient_effect", ours[1], theirs[1], wanted.gradient, noise)
         if noise <= wanted.gradient.atol:
             yield direction(tokens, "gradient_effect_cosine", ours[1], theirs[1], wanted.min_cosine)
@@ -228,15 +246,20 @@ def _rate(preparation: Preparation, arm: Arm, data: Sequence[Any], custom: Any, 
     return rate
 
 
-def _traced(preparation: Preparation, loss: Loss) -> tuple[Any, str]:
-    """Return the loss as the SDK traces it, and who runs the trace: the service where it can, else the SDK."""
+def _traced(preparation: Preparation, loss: Loss, data: Sequence[Any]) -> _Other:
+    """Return the loss as the SDK traces it: uploaded where the service runs traced losses, else run by the SDK.
+
+    Raises:
+        AuditError: the SDK cannot trace it, or the service refused it.
+    """
     backend, doing = preparation.backend, "preflight: tracing the custom loss"
     if loss not in preparation.traced:
         # The SDK takes each traced loss once a session.
         pending = backend.submit(doing, lambda: backend.client.create_custom_loss(token_loss(loss), INPUT_RANKS))
         preparation.traced[loss] = backend.wait(doing, pending)
     handle = preparation.traced[loss]
-    return handle, "SDK" if handle.loss_id is None else "service"
+    ran, notes = ("service", ()) if handle.loss_id is not None else ("SDK", (_NOT_UPLOADED,))
+    return _Other("traced", f"the same loss, traced by the SDK, run by the {ran}: executed", data, handle, None, notes)
 
 
 def _coverage(batch: Batch, gradients: Sequence[Vector]) -> str:

@@ -3,9 +3,11 @@
 import dataclasses
 
 import pytest
-from broken_losses import BROKEN, BROKEN_CLIP, builder
+from broken_losses import BROKEN, BROKEN_CLIP, builder, traceable
+from service_proxy import Answer, Proxy
 
 from analysis.errors import AuditError
+from analysis.losses import token_loss
 from runner.loop.backend import open_backend
 from runner.loop.launch import load_plan
 from runner.loop.preflight import correctness
@@ -30,6 +32,7 @@ def test_the_losses_that_train_agree_with_references_service_and_trace(preparati
         "grpo/ratio/made_sampler/service_ppo", "grpo/ratio/made_sampler/traced", "dppo/ratio/made_sampler/traced",
     }  # fmt: skip
     assert "thresholds 0.8 and 1.2: executed" in effects["grpo/ratio/made_sampler/service_ppo"].reference
+    assert all("run by the service: executed" in effects[path].reference for path in effects if "traced" in path)
     # A step that moves nothing would agree with everything.
     assert all(abs(item.expected) > 1e-4 for item in effects.values())
     for path in ("grpo/ratio/made_sampler/documented_ppo", "dppo/ratio/made_sampler/paper_ratio_form"):
@@ -47,12 +50,65 @@ def test_a_topk_loss_is_left_open_with_a_reason_and_never_passes_in_silence(prep
     assert {item.status for item in found if item not in of_topk} == {"pass"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
+def test_a_service_that_runs_no_traced_losses_has_them_run_by_the_sdk_and_that_is_said(
+    make_plan, backend, progress, tmp_path
+):
+    def without_the_flag(path, _body):
+        return Answer(200, b"{}") if path == "client/config" else None
+
+    with Proxy(backend.url, fault=without_the_flag) as proxy, open_backend(proxy.url, tmp_path) as session:
+        found = list(correctness.run(Preparation(make_plan(), tmp_path, session, {}, progress)))
+        assert "create_custom_loss" not in proxy.requests
+    traced = [item for item in found if item.path.endswith("/traced") and item.metric == "loss"]
+    assert {item.status for item in found} == {"pass"}
+    assert {item.path for item in traced} == {"grpo/ratio/made_sampler/traced", "dppo/ratio/made_sampler/traced"}
+    for item in traced:
+        assert "run by the SDK: executed" in item.reference
+        assert "not compared was a loss that the service runs itself" in item.notes[0]
+
+
+def test_a_loss_that_the_service_refuses_is_left_open_with_what_it_said(preparation, monkeypatch):
+    def refused(loss):
+        import torch
+
+        def random(logprobs, sampler_logprobs, advantages, mask):
+            return token_loss(loss)(logprobs * torch.rand_like(logprobs), sampler_logprobs, advantages, mask)
+
+        return random
+
+    monkeypatch.setattr(correctness, "token_loss", refused)
+    found = {item.path: item for item in correctness.run(preparation) if item.status != "pass"}
+    assert set(found) == {"grpo/ratio/made_sampler/traced", "dppo/ratio/made_sampler/traced"}
+    for item in found.values():
+        assert (item.status, "'torch.rand_like' is not served" in item.reason) == ("inconclusive", True)
+
+
+WRONG = pytest.mark.parametrize(
     ("loss_id", "mistake"),
     [*(("grpo", m) for m in (BROKEN | BROKEN_CLIP).values()), *(("dppo", m) for m in BROKEN.values())],
     ids=[*(f"grpo-{name}" for name in BROKEN | BROKEN_CLIP), *(f"dppo-{name}" for name in BROKEN)],
 )
+
+
+@pytest.mark.slow
+@WRONG
+def test_a_wrong_loss_on_the_service_fails_against_the_one_that_trains(preparation, loss_id, mistake, monkeypatch):
+    def build(loss):
+        broken = (loss.kind == "ratio_clip") == (loss_id == "grpo")
+        return traceable(loss, **mistake) if broken else token_loss(loss)
+
+    monkeypatch.setattr(correctness, "token_loss", build)
+    found = list(correctness.run(preparation))
+    failed = [item for item in found if item.status == "fail"]
+    assert {item.path for item in failed} == {f"{loss_id}/ratio/made_sampler/traced"}
+    (worst,) = [item for item in failed if item.metric == "gradient_effect"]
+    assert worst.largest_deviation > worst.limit["max"]
+    assert f"off by {worst.largest_deviation:.4g} at token" in worst.reason
+    assert "run by the service" in worst.reference
+
+
+@pytest.mark.slow
+@WRONG
 def test_a_wrong_loss_fails_on_the_service_too(preparation, loss_id, mistake):
     sound = preparation.build_loss
 
@@ -64,6 +120,8 @@ def test_a_wrong_loss_fails_on_the_service_too(preparation, loss_id, mistake):
     assert failed == {loss_id}
     against_service = [item for item in found if item.path.startswith(f"{loss_id}/ratio/made_sampler/")]
     assert any(item.status == "fail" and "off by" in item.reason for item in against_service)
+    traced = [item for item in against_service if item.path.endswith("/traced") and item.status == "fail"]
+    assert any("off by" in item.reason and "run by the service" in item.reference for item in traced)
 
 
 @pytest.mark.slow
