@@ -12,7 +12,7 @@ from runner.service.faults import UserFault
 from runner.service.requests import CreateCustomLoss, CustomLossInput
 from runner.service.wire import Array, Datum
 
-MAX_VALUES = 1 << 26
+MAX_VALUES = 1 << 25
 """Elements that all calls together may work on for one datum: it bounds the memory and the time."""
 
 
