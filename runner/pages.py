@@ -11,10 +11,9 @@ from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
 from audits.engine.drift import drift_by_step
 from audits.engine.gate import evaluate_gate
-from audits.engine.preflights import preflight_report
-from audits.engine.standing import linked_pilot, required_preflights, started_on
+from audits.engine.pilot_evidence import pilot_gate, pilot_preflights
+from audits.engine.standing import started_on
 from audits.store.looks import read_looks
-from audits.store.preflights import read_results
 from audits.store.reader import Run
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def build_page(run: Run) -> "ReportModel":
         looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
         plan_summary=_plan_summary(plan) if plan is not None else {},
         curve=validation_curve(run),
-        preflights=_preflights(run),
+        preflights=pilot_preflights(run),
     )
 
 
@@ -49,34 +48,12 @@ def _decision(run: Run) -> DecisionReport | None:
 
 
 def _gate(run: Run) -> CheckReport | None:
-    """The gate of the linked pilot where there is one: that is the gate which allowed the run."""
-    if run.sealed is None:
-        return None
-    plan = run.sealed.plan
-    pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
-    if pilot is None:
-        return None
-    day = started_on(run)
-    gate = evaluate_gate(pilot, plan, today=day)
-    if run.manifest.kind == "pilot" or gate.status == "not_applicable":
+    """The gate that allowed the run, and beside it what its figures became in a full run."""
+    gate = pilot_gate(run)
+    if gate is None or run.sealed is None or run.manifest.kind == "pilot" or gate.status == "not_applicable":
         return gate
-    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(evaluate_gate(run, plan, today=day))))
-
-
-def _preflights(run: Run) -> CheckReport | None:
-    """The results beside the pilot, in brief, and which of them the plan requires."""
-    if run.sealed is None:
-        return None
-    pilot = run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
-    if pilot is None:
-        return None
-    required, results = required_preflights(run.sealed.plan), read_results(pilot.path)
-    report = preflight_report(pilot.path, results.values(), brief=True)
-    said = f"The plan requires {', '.join(required)}." if required else "The plan requires no preflight."
-    other = [name for name, result in results.items() if result.plan_sha256 != run.sealed.sha256]
-    absent = [f"No result of the {name} preflight is there." for name in required if name not in results]
-    foreign = [f"The {name} preflight was made for another plan." for name in other]
-    return dataclasses.replace(report, reasons=(said, *absent, *foreign))
+    full = evaluate_gate(run, run.sealed.plan, today=started_on(run))
+    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(full)))
 
 
 def _in_the_full_run(report: CheckReport) -> Iterator[str]:

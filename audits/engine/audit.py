@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import audits
-from audits.engine.check import Check, Status, combine
+from audits.engine.check import Check, Limit, Status, combine
 from audits.engine.derived import load_derived, provide
 from audits.store.reader import Run
 from audits.store.schema import SQL_FOLDER, tables
@@ -165,7 +165,7 @@ def _check(
         id=audit_id,
         status=status,
         value=value,
-        limit=None,
+        limit=Limit(max=0.0),
         unit="offending rows",
         definition=f"{audit_id}@log/{audit.examines.split()[0]}",
         arm=None,

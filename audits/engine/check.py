@@ -79,6 +79,7 @@ class Check:
         sql: a query for `audit sql RUN` that gives the value again.
         mend: what to do about a status that is not `pass`.
         waiver: who waived it until when and why; None where it is not waived.
+        run: the run that it was measured on, where that is another than the report's: the pilot of a full run.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Check:
     measures: str = ""
     mend: str | None = None
     waiver: str | None = None
+    run: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 
-from audits.engine.check import Check, Limit
+from audits.engine.check import Check
 from audits.store.policy import POLICY_NAME, Waiver
 
 
@@ -62,8 +62,10 @@ def _fault(check: Check, waiver: Waiver, today: datetime.date) -> str | None:
 
 
 def _is_worse(check: Check, waived: float | str | None) -> bool:
-    """Return whether a figure lies further outside its limit than the one that was waived, or is another name."""
-    limit = check.limit or Limit()
-    if isinstance(check.value, float) and isinstance(waived, float) and not limit.one_of:
+    """Return whether a figure lies further outside its limit than the waived one; a name or a figure without a limit is
+    covered where it is the same.
+    """
+    limit = check.limit
+    if isinstance(check.value, float) and isinstance(waived, float) and limit is not None and not limit.one_of:
         return limit.distance(check.value) > limit.distance(waived)
     return check.value != waived

@@ -56,6 +56,12 @@ def checks_object(report: CheckReport) -> dict[str, Any]:
     }
 
 
+def whole_check_object(report: CheckReport, decision: DecisionReport | None) -> dict[str, Any]:
+    """Return what `audit check --format json` prints: the checks, and the decision where the run has one."""
+    body = {**checks_object(report), "decision": None if decision is None else decision_object(decision)}
+    return with_reasons(body, {"decision": "a pilot decides nothing"})
+
+
 def _criterion(criterion: CriterionResult) -> dict[str, Any]:
     absent = {
         "band": "no tie band is set",
@@ -107,6 +113,7 @@ def _check(check: Check) -> dict[str, Any]:
     return with_reasons(
         {
             "id": check.id,
+            "run": check.run,
             "status": check.status,
             "value": check.value,
             "unit": check.unit,

@@ -34,6 +34,31 @@ def emit_checks(report: CheckReport, format: str, stream: TextIO, *, command: st
         stream.write(checks_github(report, file=f"{report.run}/run.json", command=command) + "\n")
 
 
+def emit_whole_check(report: CheckReport, decision: DecisionReport | None, format: str, stream: TextIO) -> None:
+    """Write all checks of a run and its verdict as `table`, `json`, `junit` or `github`.
+
+    Args:
+        report: the checks, the verdict among them.
+        decision: the verdict with its intervals, None for a pilot.
+        format: one of the four.
+        stream: usually stdout.
+    """
+    if format == "table":
+        from reports.emitters.table import checks_table, decision_text, write
+
+        write(checks_table(report, command="check", brief=True), stream)
+        if decision is not None:
+            stream.write("\n")
+            write(decision_text(decision), stream)
+    elif format == "json":
+        from reports.emitters.contracts import whole_check_object
+        from reports.emitters.json import dumps
+
+        stream.write(dumps(whole_check_object(report, decision)) + "\n")
+    else:
+        emit_checks(report, format, stream, command="check")
+
+
 def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:
     """Write the decision as `table`, `json`, `junit` or `github`."""
     if format == "table":

@@ -31,5 +31,10 @@ def decision_lines(report: DecisionReport) -> list[str]:
 
 
 def sql_command(run: str, check: Check) -> str | None:
-    """Return the command line that gives the value again, or None."""
-    return command("audit", "sql", run, check.sql) if check.sql else None
+    """Return the command line that gives the value again, or None.
+
+    Args:
+        run: the report's run.
+        check: names another one where it was measured on that.
+    """
+    return command("audit", "sql", check.run or run, check.sql) if check.sql else None

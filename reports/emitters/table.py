@@ -51,13 +51,16 @@ def write(result: "RenderableType", stream: TextIO, *, width: int | None = None)
         stream.write("".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines()))
 
 
-def checks_table(report: CheckReport, *, width: int | None = None, command: str = "gate") -> "RenderableType":
+def checks_table(
+    report: CheckReport, *, width: int | None = None, command: str = "gate", brief: bool = False
+) -> "RenderableType":
     """Return the checks for a terminal, the whole's status first, then each check, those that need a reader first.
 
     Args:
         report: the checks.
         width: columns to lay out for; None leaves it to `write`.
         command: the command that ran.
+        brief: checks that passed or do not apply are named in a line each kind, and their figures left out.
     """
     from rich.console import Group
     from rich.text import Text
@@ -69,9 +72,17 @@ def checks_table(report: CheckReport, *, width: int | None = None, command: str 
         f"  audit {command} {text(report.run, 120)}: {counted or 'no check was made'}",
     )
     grid = _grid(width)
+    quiet = ("pass", "not_applicable") if brief else ()
     for check in by_severity(report.checks):
+        if check.status in quiet:
+            continue
         label = f"{status_sign(check.status)} {status_word(check.status)}"
         grid.add_row(Text(label, style=_STYLES.get(check.status, "")), _body(report.run, check))
+    for status in quiet:
+        names = ", ".join(check_name(check) for check in report.checks if check.status == status)
+        if names:
+            label = f"{status_sign(status)} {status_word(status)}"
+            grid.add_row(Text(label, style=_STYLES.get(status, "")), Text(names))
     reasons = [Text(f"because {text(reason)}") for reason in report.reasons]
     if not report.checks:
         return Group(first, *reasons)

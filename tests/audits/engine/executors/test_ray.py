@@ -37,10 +37,15 @@ try:
 except AuditError as error:
     print(error.message, flush=True)
 endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-signal.alarm(2)
-signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 other = Batch(run.path, "tokens", run.records("tokens")[1:2])
-list(engine.run([Scan(other, endless)]))
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+# Again, as a person would press Ctrl-C again: on a busy machine the first can fall into a callback that drops it.
+signal.setitimer(signal.ITIMER_REAL, 2, 10)
+try:
+    list(engine.run([Scan(other, endless)]))
+except KeyboardInterrupt:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    raise
 """
 
 
@@ -57,7 +62,7 @@ def test_ray_measures_as_this_machine_does_and_stops_when_told(tmp_path):
     mark = f"MADE_FOR={tmp_path}"
     done = subprocess.run(
         [sys.executable, "-P", "elsewhere.py", "pilot"], cwd=tmp_path, text=True, capture_output=True, check=False,
-        timeout=240, env=os.environ | {"MADE_FOR": str(tmp_path)},
+        timeout=480, env=os.environ | {"MADE_FOR": str(tmp_path)},
     )  # fmt: skip
     *figures, told = done.stdout.splitlines()
     assert figures == here, done.stderr
