@@ -62,8 +62,9 @@ def _fault(check: Check, waiver: Waiver, today: datetime.date) -> str | None:
 
 
 def _is_worse(check: Check, waived: float | str | None) -> bool:
-    """Return whether a figure lies further outside its limit than the waived one; a name or a figure without a limit is
-    covered where it is the same.
+    """Return whether a figure lies further outside its limit than the waived one.
+
+    Without a limit, and of a name, only the same one is covered.
     """
     limit = check.limit
     if isinstance(check.value, float) and isinstance(waived, float) and limit is not None and not limit.one_of:
