@@ -18,17 +18,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """The results a report is made from, as `build_report` received them; sections read them, nothing else."""
+    """The results a report is made from; sections read them, nothing else.
+
+    Attributes:
+        run: the run's directory as commands name it.
+        title: the plan's title, or the run's name.
+        decision: the result of the decision rule, None where it was not applied.
+        gate: the activation gate's checks, None where the run has none.
+        drift: drift rows of all arms, in any order.
+        provenance: hashes, versions, command line and times, name to value, in the order to show.
+        looks: the recorded looks at the outcomes, oldest first.
+        plan_summary: what the plan fixes, name to value; `decoding` names how answers were decoded.
+        curve: the points of the validation curve, sorted by arm, seed and step.
+        preflights: one check a preflight and each comparison that did not pass; None where none belongs to the run.
+    """
 
     run: str
     title: str
     decision: DecisionReport | None
     gate: CheckReport | None
-    drift: "tuple[DriftRow, ...]"
+    drift: "Sequence[DriftRow]"
     provenance: Mapping[str, str]
-    looks: tuple[Mapping[str, str], ...]
+    looks: Sequence[Mapping[str, str]]
     plan_summary: Mapping[str, str]
-    curve: "tuple[CheckpointScore, ...]" = ()
+    curve: "Sequence[CheckpointScore]" = ()
     preflights: CheckReport | None = None
 
 

@@ -27,9 +27,10 @@ def build_page(run: Run) -> "ReportModel":
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
     """
     from reports.model import build_report
+    from reports.parts import ReportInputs
 
     plan = run.sealed.plan if run.sealed is not None else None
-    return build_report(
+    inputs = ReportInputs(
         run=str(run.path),
         title=plan.title if plan is not None else run.path.name,
         decision=_decision(run),
@@ -41,6 +42,7 @@ def build_page(run: Run) -> "ReportModel":
         curve=validation_curve(run),
         preflights=pilot_preflights(run),
     )
+    return build_report(inputs)
 
 
 def _decision(run: Run) -> DecisionReport | None:

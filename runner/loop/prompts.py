@@ -1,6 +1,5 @@
 """From a problem to the tokens that are sent, and back from sampled tokens to text."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,6 +7,7 @@ from typing import Any
 
 from analysis.errors import AuditError
 from analysis.plan.model import Rollout
+from analysis.prompt_hash import token_ids_sha256
 from runner.loop.task import Message, Problem, TaskModule
 
 PLAIN = "plain"
@@ -25,7 +25,7 @@ class Prompt:
     @property
     def sha256(self) -> str:
         """The sha256 of the token ids, written as a JSON array without spaces."""
-        return sha256(json.dumps(self.token_ids, separators=(",", ":")).encode("ascii")).hexdigest()
+        return token_ids_sha256(self.token_ids)
 
 
 class PromptRenderer:

@@ -13,6 +13,7 @@ from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.drift import DriftRow
 from reports.emitters.html import render_html
 from reports.model import build_report
+from reports.parts import ReportInputs
 
 HOSTILE = [
     "</script><script>document.title='x'</script>",
@@ -317,4 +318,4 @@ def pages() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="session")
 def rendered(pages) -> dict[str, str]:
     """The page of each kind."""
-    return {kind: render_html(build_report(**page)) for kind, page in pages.items()}
+    return {kind: render_html(build_report(ReportInputs(**page))) for kind, page in pages.items()}

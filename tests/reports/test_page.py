@@ -16,6 +16,7 @@ import pytest
 import reports
 from reports.emitters.html import render_html
 from reports.model import build_report, section_modules
+from reports.parts import ReportInputs
 from reports.vega import clean_svg
 
 ROOT = Path(reports.__file__).parent
@@ -72,8 +73,9 @@ def test_the_policy_admits_the_pages_own_scripts_and_no_other(rendered):
 def test_the_same_input_gives_the_same_bytes_in_any_process(pages, rendered):
     code = (
         "import pickle, sys, hashlib;"
-        "from reports.model import build_report; from reports.emitters.html import render_html;"
-        "print(hashlib.sha256(render_html(build_report(**pickle.load(sys.stdin.buffer))).encode()).hexdigest())"
+        "from reports.model import build_report; "
+        "from reports.parts import ReportInputs; from reports.emitters.html import render_html;"
+        "print(hashlib.sha256(render_html(build_report(ReportInputs(**pickle.load(sys.stdin.buffer)))).encode()).hexdigest())"
     )
     expected = hashlib.sha256(rendered["void"].encode()).hexdigest()
     result = subprocess.run(
@@ -87,12 +89,12 @@ def test_the_same_input_gives_the_same_bytes_in_any_process(pages, rendered):
 
 
 def test_rendering_twice_in_one_process_changes_nothing(pages, rendered):
-    assert render_html(build_report(**pages["validated"])) == rendered["validated"]
+    assert render_html(build_report(ReportInputs(**pages["validated"]))) == rendered["validated"]
 
 
 def test_a_page_is_built_in_time(pages):
     started = time.process_time()
-    render_html(build_report(**pages["inconclusive"]))
+    render_html(build_report(ReportInputs(**pages["inconclusive"])))
     assert time.process_time() - started < 6.0
 
 
@@ -111,14 +113,14 @@ def test_every_section_owes_an_order_a_docstring_and_a_template():
 
 def test_every_section_says_something_and_names_a_command(pages):
     for page in pages.values():
-        for item in build_report(**page).sections:
+        for item in build_report(ReportInputs(**page)).sections:
             assert item.takeaway.endswith((".", ":")) or item.takeaway
             assert item.commands or item.id == "interval"
 
 
 def test_every_figure_has_a_sentence_a_label_and_a_table_beside_it(pages):
     for page in pages.values():
-        for item in build_report(**page).sections:
+        for item in build_report(ReportInputs(**page)).sections:
             for figure in item.figures:
                 assert figure.takeaway
                 assert figure.label

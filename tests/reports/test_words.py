@@ -8,6 +8,7 @@ import pytest
 
 from reports.display import beside, block, command, decimals, number, signed
 from reports.model import build_report
+from reports.parts import ReportInputs
 from reports.series import Series, describe, thin
 from reports.verdicts import position
 
@@ -50,7 +51,7 @@ def section(model, name):
 )
 def test_the_banner_says_what_the_verdict_permits(make, verdict, registered, expected):
     decision = make.decision(verdict=verdict, registered=registered)
-    banner = section(build_report(**make.page(decision=decision)), "verdict")
+    banner = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict")
     assert expected in banner.takeaway
     assert banner.word == verdict.capitalize()
     assert banner.sign.strip()
@@ -60,13 +61,13 @@ def test_only_a_registered_validation_permits_the_claim(make):
     for verdict in ("validated", "refuted", "tie", "inconclusive", "void", "other"):
         for registered in (True, False):
             decision = make.decision(verdict=verdict, registered=registered)
-            banner = section(build_report(**make.page(decision=decision)), "verdict")
+            banner = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict")
             permits = "may be made." in banner.takeaway
             assert permits == (verdict == "validated" and registered)
 
 
 def test_the_sentence_names_estimate_interval_margin_method_and_guarantee(make):
-    (sentence,) = section(build_report(**make.page()), "verdict").sentences
+    (sentence,) = section(build_report(ReportInputs(**make.page())), "verdict").sentences
     for part in ("+4.20 pp", "95 % interval", "[+1.10, +7.30]", "margin +1.00 pp", "paired_hoeffding", "proven"):
         assert part in sentence
 
@@ -90,7 +91,7 @@ def test_the_position_is_read_from_the_numbers_not_from_the_word(make, lower, up
 
 def test_rounding_keeps_an_interval_on_its_side_of_the_margin(make):
     decision = make.decision(criteria=(make.criterion(lower=0.010001, margin=0.01),))
-    (sentence,) = section(build_report(**make.page(decision=decision)), "verdict").sentences
+    (sentence,) = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict").sentences
     assert "[+1.0001," in sentence
     assert "+1.0000 pp" in sentence
 
@@ -153,7 +154,7 @@ def test_thinning_keeps_the_first_and_the_last_step_and_its_bound():
 
 
 def test_an_empty_run_claims_nothing(pages):
-    model = build_report(**pages["empty"])
+    model = build_report(ReportInputs(**pages["empty"]))
     assert model.verdict == "none"
     said = " ".join(item.takeaway for item in model.sections)
     assert "supports no claim" in said
@@ -163,7 +164,7 @@ def test_an_empty_run_claims_nothing(pages):
 
 
 def test_data_without_numbers_say_so_and_draw_nothing_false(pages):
-    model = build_report(**pages["not_numbers"])
+    model = build_report(ReportInputs(**pages["not_numbers"]))
     said = " ".join(texts(model))
     assert "there is no usable interval" in said
     assert "none of 3 updates has a number" in said
@@ -177,16 +178,19 @@ def test_data_without_numbers_say_so_and_draw_nothing_false(pages):
 
 def test_a_mask_that_never_fired_is_named(make):
     rows = [dataclasses.replace(row, masked_share=0.0) for row in make.drift_rows()]
-    assert "masked no token in any of 48 updates" in section(build_report(**make.page(drift=rows)), "drift").takeaway
+    assert (
+        "masked no token in any of 48 updates"
+        in section(build_report(ReportInputs(**make.page(drift=rows))), "drift").takeaway
+    )
 
 
 def test_a_gate_without_checks_is_not_a_pass(make):
-    said = section(build_report(**make.page(gate=make.gate(status="inconclusive"))), "gate").takeaway
+    said = section(build_report(ReportInputs(**make.page(gate=make.gate(status="inconclusive")))), "gate").takeaway
     assert "that is not a pass" in said
 
 
 def test_the_gate_names_what_failed_first(pages):
-    gate = section(build_report(**pages["void"]), "gate")
+    gate = section(build_report(ReportInputs(**pages["void"])), "gate")
     assert gate.takeaway == (
         "6 checks on runs/pilot: 1 fail, 1 inconclusive, 1 warning, 1 waived, 1 pass, 1 not applicable "
         "(fail: dppo_masked_token_fraction)."
@@ -198,7 +202,7 @@ def test_checks_that_need_a_reader_come_first_and_others_keep_their_order(make):
     checks = [
         make.check(id=f"c{i}", status=status) for i, status in enumerate(("pass", "inconclusive", "pass", "fail"))
     ]
-    gate = section(build_report(**make.page(gate=make.gate(*checks, status="fail"))), "gate")
+    gate = section(build_report(ReportInputs(**make.page(gate=make.gate(*checks, status="fail")))), "gate")
     assert [row.id for row in gate.rows] == ["c3", "c1", "c0", "c2"]
 
 
@@ -206,23 +210,23 @@ def test_a_profile_of_words_is_a_table_without_a_chart(make):
     from audits.engine.check import StepValue
 
     check = make.check(value="a", steps=(StepValue("treatment", 0, 0, "a", None, 3),))
-    gate = section(build_report(**make.page(gate=make.gate(check))), "gate")
+    gate = section(build_report(ReportInputs(**make.page(gate=make.gate(check)))), "gate")
     assert not gate.figures
     assert gate.tables[0].rows[0][3] == "a"
 
 
 def test_a_void_run_shows_its_interval_as_one_that_decides_nothing(pages):
-    interval = section(build_report(**pages["void"]), "interval")
+    interval = section(build_report(ReportInputs(**pages["void"])), "interval")
     assert interval.tables[0].rows[0][1] == "registered, decides nothing"
 
 
 def test_exploratory_methods_stand_beneath_the_registered_one(make):
-    rows = section(build_report(**make.page()), "interval").tables[0].rows
+    rows = section(build_report(ReportInputs(**make.page())), "interval").tables[0].rows
     assert [row[1] for row in rows] == ["registered", "exploratory", "exploratory", "exploratory"]
 
 
 def test_scores_outside_unit_bounds_are_not_called_percentage_points(pages):
-    sentences = section(build_report(**pages["inconclusive"]), "verdict").sentences
+    sentences = section(build_report(ReportInputs(**pages["inconclusive"])), "verdict").sentences
     assert " pp" in sentences[0]
     assert " pp" not in sentences[1]
     assert "alpha 0.05 for 2 criteria" in sentences[0]
@@ -230,7 +234,7 @@ def test_scores_outside_unit_bounds_are_not_called_percentage_points(pages):
 
 def test_what_the_result_says_nothing_about_depends_on_the_unit(make):
     def speaks(**changes):
-        return section(build_report(**make.page(decision=make.decision(**changes))), "verdict").speaks
+        return section(build_report(ReportInputs(**make.page(decision=make.decision(**changes)))), "verdict").speaks
 
     assert "greedy decoding. It says nothing about the algorithm" in speaks()
     assert "greedy" not in speaks(plan_sha256=None)
@@ -238,7 +242,7 @@ def test_what_the_result_says_nothing_about_depends_on_the_unit(make):
 
 
 def test_long_runs_are_thinned_alike_in_charts_and_table(pages):
-    drift = section(build_report(**pages["inconclusive"]), "drift")
+    drift = section(build_report(ReportInputs(**pages["inconclusive"])), "drift")
     assert len(drift.tables[0].rows) == len(drift.figures[0].chart.points) <= 240
     assert any("of 300 steps" in note for note in drift.notes)
 
@@ -246,7 +250,7 @@ def test_long_runs_are_thinned_alike_in_charts_and_table(pages):
 def test_no_control_character_and_no_endless_text_reaches_a_page(make):
     import unicodedata
 
-    model = build_report(**make.hostile("\x1b[2J\u202e\x00\r" + "y" * 1_000_000))
+    model = build_report(ReportInputs(**make.hostile("\x1b[2J\u202e\x00\r" + "y" * 1_000_000)))
     for value in texts(model):
         assert len(value) < 60_000
         assert not any((unicodedata.category(c) in {"Cc", "Cs"} and c != "\n") or c == "\u202e" for c in value)
