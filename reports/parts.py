@@ -31,6 +31,7 @@ class ReportInputs:
         plan_summary: what the plan fixes, name to value; `decoding` names how answers were decoded.
         curve: the points of the validation curve, sorted by arm, seed and step.
         preflights: one check a preflight and each comparison that did not pass; None where none belongs to the run.
+        integrity: the integrity audits, None where none was run.
     """
 
     run: str
@@ -43,6 +44,7 @@ class ReportInputs:
     plan_summary: Mapping[str, str]
     curve: "Sequence[CheckpointScore]" = ()
     preflights: CheckReport | None = None
+    integrity: CheckReport | None = None
 
 
 @dataclass(frozen=True)

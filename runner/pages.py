@@ -11,6 +11,7 @@ from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
 from audits.engine.drift import drift_by_step
 from audits.engine.gate import evaluate_gate
+from audits.engine.integrity import integrity_report
 from audits.engine.pilot_evidence import pilot_gate, pilot_preflights
 from audits.engine.standing import started_on
 from audits.store.looks import read_looks
@@ -41,6 +42,7 @@ def build_page(run: Run) -> "ReportModel":
         plan_summary=_plan_summary(plan) if plan is not None else {},
         curve=validation_curve(run),
         preflights=pilot_preflights(run),
+        integrity=integrity_report(run, today=started_on(run)),
     )
     return build_report(inputs)
 

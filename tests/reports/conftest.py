@@ -98,6 +98,20 @@ def gate(*checks: Check, **changes: Any) -> CheckReport:
     return CheckReport(**{**values, **changes})
 
 
+def integrity() -> CheckReport:
+    finding = check(
+        id="truncation", status="fail", value=3.0, limit=Limit(max=0.0), unit="offending rows", numerator=None,
+        denominator=None, steps=(), rows_examined=2638, reason="3 offending rows: 3 cut at the cap and right",
+        evidence="evidence/truncation.parquet", mend="raise evaluation.max_tokens", definition="truncation@log/evals",
+        sql="SELECT * FROM evals WHERE stop_reason = 'length'", measures="no answer was cut off", arm=None,
+    )  # fmt: skip
+    clean = check(
+        id="pairing", value=0.0, limit=Limit(max=0.0), unit="offending rows", numerator=None, denominator=None,
+        steps=(), rows_examined=2638, notes=("2 arms",), measures="every item has one score in each arm", arm=None,
+    )  # fmt: skip
+    return gate(finding, clean, status="fail")
+
+
 def drift_rows(steps: int = 24, seeds: int = 1) -> list[DriftRow]:
     rows = []
     for arm, scale in (("dppo_binary_tv", 1.0), ("grpo_clip", 1.35)):
@@ -191,6 +205,7 @@ def page(**changes: Any) -> dict[str, Any]:
             status="warn",
             reasons=("The plan requires correctness, restoration.",),
         ),
+        "integrity": integrity(),
         "provenance": PROVENANCE,
         "looks": LOOKS,
         "plan_summary": PLAN,
@@ -242,7 +257,17 @@ def _inconclusive() -> dict[str, Any]:
 
 
 def _empty() -> dict[str, Any]:
-    return page(decision=None, gate=None, preflights=None, drift=[], curve=[], provenance={}, looks=[], plan_summary={})
+    return page(
+        decision=None,
+        gate=None,
+        preflights=None,
+        integrity=None,
+        drift=[],
+        curve=[],
+        provenance={},
+        looks=[],
+        plan_summary={},
+    )
 
 
 def _not_numbers() -> dict[str, Any]:
@@ -280,6 +305,7 @@ def hostile(text: str) -> dict[str, Any]:
         "gate": gate(*checks, run=text, status="fail", reasons=(text,)),
         "drift": [DriftRow(text, 0, s, u, 9, 0.1, 0.1, 0.1, 0.2, 0.3, 0.5) for s in range(3) for u in range(2)],
         "preflights": gate(*checks, run=text, status="fail", reasons=(text,)),
+        "integrity": gate(*checks, run=text, status="fail", reasons=(text,)),
         "curve": [CheckpointScore(text, 0, f"step{s:06d}", 9, 0, 0.5, 0.2, 0.8, text) for s in range(3)],
         "provenance": {text: text},
         "looks": [{text: text}],
