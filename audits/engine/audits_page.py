@@ -8,10 +8,10 @@ from audits.engine.audit import Audit, audit_ids, load_audit
 _HEAD = """# Integrity audits
 
 `audit integrity RUN` asks of a run's logs what would make a reviewer throw the result out. Each audit is one file in
-[`audits`](../audits) and one query in [`sql/audits`](../sql/audits) that returns the offending rows; what stands here is
-what they declare. A row is a failure unless its column `severity` says `warn` or `inconclusive`. Evidence that was never
-logged, or no row examined, is `inconclusive` and never a pass. `evidence/<id>.parquet` in the run keeps the first 1,000
-offending rows, and the printed query gives all of them.
+[`audits`](../audits) and one query in [`sql/audits`](../sql/audits) that returns the offending rows; what stands here
+is what they declare. A row is a failure unless its column `severity` says `warn` or `inconclusive`. Evidence that was
+never logged, or no row examined, is `inconclusive` and never a pass. `evidence/<id>.parquet` in the run keeps the first
+1,000 offending rows, and the printed query gives all of them.
 
 """
 
