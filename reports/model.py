@@ -2,20 +2,33 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from itertools import groupby
+from types import ModuleType
+from typing import Any, Protocol, cast
 
 import reports.sections
 from reports.display import LABEL_LIMIT, TEXT_LIMIT, VERDICT_SIGNS, text
 from reports.parts import ReportInputs, Section
 
+# A section's ORDER places it, and says in which group: the first whose limit lies above it.
+GROUPS = ((30, "Decision"), (80, "Evidence"), (1000, "Record"))
+
 
 class SectionModule(Protocol):
-    """What a file in `reports/sections/` offers; its template has the same name."""
+    """What a file in `reports/sections/` or `reports/comparison/` offers; a template of its own has the same name."""
 
     ORDER: int
-    build: Callable[[ReportInputs], Section]
+    build: Callable[[Any], Section]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sections that answer one kind of question."""
+
+    name: str
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True)
@@ -23,25 +36,42 @@ class ReportModel:
     """A whole page.
 
     Attributes:
+        kind: what the page is, in two or three words.
+        run: the run's directory, or both runs' of a comparison.
+        title: one line.
         verdict: the verdict's word, or `none` where the run has no decision.
         sign: the sign that stands beside the word.
-        sections: in the order of the page.
+        groups: the sections in the order of the page.
+        folder: the folder in `reports/` that the sections and their templates stand in.
     """
 
+    kind: str
     run: str
     title: str
     verdict: str
     sign: str
-    sections: tuple[Section, ...]
+    groups: tuple[Group, ...]
+    folder: str
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections in the order of the page."""
+        return tuple(section for group in self.groups for section in group.sections)
 
 
-def section_modules() -> list[tuple[str, SectionModule]]:
-    """Return the sections found in the folder, by their ORDER and then by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(reports.sections.__path__))
-    found = [
-        (name, cast(SectionModule, importlib.import_module(f"{reports.sections.__name__}.{name}"))) for name in names
-    ]
+def section_modules(package: ModuleType = reports.sections) -> list[tuple[str, SectionModule]]:
+    """Return the sections found in a folder, by their ORDER and then by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    found = [(name, cast(SectionModule, importlib.import_module(f"{package.__name__}.{name}"))) for name in names]
     return sorted(found, key=lambda pair: (pair[1].ORDER, pair[0]))
+
+
+def grouped(built: Iterable[tuple[int, Section]]) -> tuple[Group, ...]:
+    """Return sections, which stand in the order of their ORDER, in their groups."""
+    return tuple(
+        Group(name, tuple(section for _, section in members))
+        for name, members in groupby(built, key=lambda pair: next(name for limit, name in GROUPS if pair[0] < limit))
+    )
 
 
 def build_report(inputs: ReportInputs) -> ReportModel:
@@ -49,9 +79,11 @@ def build_report(inputs: ReportInputs) -> ReportModel:
     decision = inputs.decision
     verdict = "none" if decision is None else text(decision.verdict, LABEL_LIMIT)
     return ReportModel(
+        kind="Run report",
         run=text(inputs.run, TEXT_LIMIT),
         title=text(inputs.title, 200) or "Untitled run",
         verdict=verdict,
         sign=VERDICT_SIGNS.get(verdict, "?"),
-        sections=tuple(module.build(inputs) for _, module in section_modules()),
+        groups=grouped((module.ORDER, module.build(inputs)) for _, module in section_modules()),
+        folder="sections",
     )

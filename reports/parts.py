@@ -32,6 +32,7 @@ class ReportInputs:
         curve: the points of the validation curve, sorted by arm, seed and step.
         preflights: one check a preflight and each comparison that did not pass; None where none belongs to the run.
         integrity: the integrity audits, None where none was run.
+        gate_in_full: the gate's figures in the full run, which gate nothing; None for a pilot or without a gate.
     """
 
     run: str
@@ -45,6 +46,7 @@ class ReportInputs:
     curve: "Sequence[CheckpointScore]" = ()
     preflights: CheckReport | None = None
     integrity: CheckReport | None = None
+    gate_in_full: CheckReport | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Gathers what the report shows of a run."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from analysis.plan.model import Plan
@@ -19,23 +18,36 @@ from audits.store.reader import Run
 
 if TYPE_CHECKING:
     from reports.model import ReportModel
+    from reports.parts import ReportInputs
 
 
 def build_page(run: Run) -> "ReportModel":
-    """Return the report of a run: decision, gate of its pilot, drift, provenance and looks.
+    """Return the report of a run.
+
+    Raises:
+        AuditError: see `report_inputs`.
+    """
+    from reports.model import build_report
+
+    return build_report(report_inputs(run))
+
+
+def report_inputs(run: Run) -> "ReportInputs":
+    """Return what the report of a run is made from: decision, gate of its pilot, drift, provenance, looks and more.
 
     Raises:
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
     """
-    from reports.model import build_report
     from reports.parts import ReportInputs
 
     plan = run.sealed.plan if run.sealed is not None else None
-    inputs = ReportInputs(
+    gate = pilot_gate(run)
+    return ReportInputs(
         run=str(run.path),
         title=plan.title if plan is not None else run.path.name,
         decision=_decision(run),
-        gate=_gate(run),
+        gate=gate,
+        gate_in_full=_gate_in_full(run, gate),
         drift=drift_by_step(run, plan),
         provenance=_provenance(run),
         looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
@@ -44,28 +56,17 @@ def build_page(run: Run) -> "ReportModel":
         preflights=pilot_preflights(run),
         integrity=integrity_report(run, today=started_on(run)),
     )
-    return build_report(inputs)
 
 
 def _decision(run: Run) -> DecisionReport | None:
     return decide(run) if run.has("evals") else None
 
 
-def _gate(run: Run) -> CheckReport | None:
-    """The gate that allowed the run, and beside it what its figures became in a full run."""
-    gate = pilot_gate(run)
+def _gate_in_full(run: Run, gate: CheckReport | None) -> CheckReport | None:
+    """What the gate's figures became in the full run: they decide nothing there, and a reader should know them."""
     if gate is None or run.sealed is None or run.manifest.kind == "pilot" or gate.status == "not_applicable":
-        return gate
-    full = evaluate_gate(run, run.sealed.plan, today=started_on(run))
-    return dataclasses.replace(gate, reasons=(*gate.reasons, *_in_the_full_run(full)))
-
-
-def _in_the_full_run(report: CheckReport) -> Iterator[str]:
-    """Yield what the gate's figures became in the full run: they decide nothing, and a reader should know them."""
-    for check in report.checks:
-        if check.over in {"mean_of_steps", "pooled"} and isinstance(check.value, float):
-            profile = "".join(f", {note}" for note in check.notes if "steps at zero" in note)
-            yield f"In the full run itself, where nothing is gated: {check.id} ({check.arm}) {check.value:.4g}{profile}"
+        return None
+    return evaluate_gate(run, run.sealed.plan, today=started_on(run))
 
 
 def _provenance(run: Run) -> dict[str, str]:

@@ -79,8 +79,8 @@ def build(inputs: ReportInputs) -> GateSection:
         title="Activation gate",
         takeaway=_takeaway(gate),
         figures=tuple(_figure(f"gate-{index}", check) for index, check in enumerate(shown) if _numeric(check)),
-        tables=tuple(_profile(check) for check in shown),
-        commands=(Command("gate-command", "all checks", command("audit", "gate", gate.run)),),
+        tables=(*_in_full(gate, inputs.gate_in_full), *(_profile(check) for check in shown)),
+        commands=_commands(inputs.run, gate, inputs.gate_in_full),
         notes=tuple(notes),
         state=gate.status,
         sign=status_sign(gate.status),
@@ -88,6 +88,13 @@ def build(inputs: ReportInputs) -> GateSection:
         rows=tuple(_row(f"gate-sql-{index}", gate.run, check) for index, check in enumerate(by_severity(gate.checks))),
         reasons=tuple(text(reason) for reason in gate.reasons),
     )
+
+
+def _commands(run: str, gate: CheckReport, full: CheckReport | None) -> tuple[Command, ...]:
+    found = [Command("gate-command", "all checks", command("audit", "gate", gate.run))]
+    if full is not None:
+        found.append(Command("gate-command-full", "the figures of the full run", command("audit", "gate", run)))
+    return tuple(found)
 
 
 def _takeaway(gate: CheckReport) -> str:
@@ -152,6 +159,31 @@ def remarks(check: Check) -> tuple[str, ...]:
     if check.mend:
         found.append(f"To do: {text(check.mend)}")
     return tuple(found)
+
+
+def _in_full(gate: CheckReport, full: CheckReport | None) -> tuple[Table, ...]:
+    """Return what the gate's figures over steps became in the full run, beside what they were."""
+    measured = {(check.id, check.arm): check for check in gate.checks}
+    rows = tuple(
+        (
+            text(check.id, LABEL_LIMIT),
+            text(check.arm or "all", LABEL_LIMIT),
+            value_text(before) if (before := measured.get((check.id, check.arm))) else "not gated",
+            value_text(check),
+            " ".join(text(note) for note in check.notes if "steps at zero" in note) or "not counted",
+        )
+        for check in (full.checks if full is not None else ())
+        if check.over in {"mean_of_steps", "pooled"}
+    )
+    columns = (
+        Column("Check"),
+        Column("Arm"),
+        Column("In the gate", numeric=True),
+        Column("In the full run", numeric=True),
+        Column("Its profile"),
+    )
+    caption = "The same figures in the full run itself, where nothing is gated"
+    return (Table(caption, columns, rows),) if rows else ()
 
 
 def _row(name: str, run: str, check: Check) -> GateRow:
