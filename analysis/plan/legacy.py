@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from analysis.plan.model import Count, PlanPart, Positive
+from analysis.plan.model import Count, GenerationAudit, PlanPart, Positive
 
 Amount = Annotated[float, Field(ge=0.0)]
 
@@ -192,16 +192,6 @@ class ExperimentFeatures(PlanPart):
     paired_comparison: bool
     paired_training_arms: bool
     warmup_adaptation: bool
-
-
-class GenerationAudit(PlanPart):
-    """What generated training data must satisfy, where there are any."""
-
-    required: bool
-    answer_comparison: str
-    max_eval_overlaps: Annotated[int, Field(ge=0)]
-    max_label_errors: Annotated[int, Field(ge=0)]
-    min_sample_size: Count
 
 
 class PlanV2(LegacyPlan):

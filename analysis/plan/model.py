@@ -269,6 +269,16 @@ class Sweep(PlanPart):
     steps: Count | None = Field(default=None, description="rollout steps a rate; null: those of the gate's pilot")
 
 
+class GenerationAudit(PlanPart):
+    """What generated training data must satisfy before a result may rest on them, where there are any."""
+
+    required: bool = Field(description="false: nothing is demanded")
+    answer_comparison: str = Field(description="how a label is compared with the answer found again")
+    max_eval_overlaps: Annotated[int, Field(ge=0)] = Field(description="evaluated items that training prompts repeat")
+    max_label_errors: Annotated[int, Field(ge=0)] = Field(description="wrong labels in the checked sample")
+    min_sample_size: Count = Field(description="generated items whose labels were checked")
+
+
 class Plan(PlanPart):
     """A runnable plan (format 3)."""
 
@@ -294,7 +304,9 @@ class Plan(PlanPart):
     decision_rule: DecisionRule
     budget: Budget | None = None
     sweep: Sweep | None = None
-    generation_audit: dict[str, Any] | None = None
+    generation_audit: GenerationAudit | None = Field(
+        default=None, description="null: no training data were generated"
+    )
 
     @model_validator(mode="after")
     def _names_resolve(self) -> "Plan":

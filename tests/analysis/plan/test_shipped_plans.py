@@ -64,7 +64,8 @@ def test_v2_is_resolved_as_decided():
         for check in spec["activation_gate"]["checks"]
     ]
     assert checks == wanted
-    assert plan.generation_audit == spec["generation_audit"]
+    assert plan.generation_audit is not None
+    assert plan.generation_audit.model_dump() == spec["generation_audit"]
     assert all(getattr(plan.preflights, name).required for name in ("correctness", "restoration", "feasibility"))
     (path,) = plan.preflights.correctness.settings["paths"]
     assert path["tolerances"] == spec["correctness_preflight"]["paths"][0]["tolerances"]
