@@ -11,7 +11,7 @@ from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
 from analysis.plan.model import Criterion, DecisionRule, Plan
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
-from audits.engine.outcomes import ItemScores, contrast_sample, load_item_scores
+from audits.engine.outcomes import ItemScores, arm_name, contrast_sample, load_item_scores
 from audits.engine.standing import standing_of, unfinished
 from audits.store.reader import Run
 
@@ -79,7 +79,7 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
     items = load_item_scores(run, roles, rule.seeds if run.sealed is not None else None)
     result = _apply(rule, chosen, items)
     verdict, reasons = _standing(run, result, len(items.item_ids))
-    names = {role: _name(run, condition) for role, condition in items.conditions.items()}
+    names = {role: arm_name(run, condition) for role, condition in items.conditions.items()}
     return DecisionReport(
         run=str(run.path),
         verdict=verdict,
@@ -265,8 +265,3 @@ def _contrast(criterion: Criterion, names: Mapping[str, str]) -> str:
         sign = "" if not parts and weight > 0 else "plus " if weight > 0 else "minus "
         parts += [f"{sign}{factor}{names[role]}"] if weight else []
     return " ".join(parts)
-
-
-def _name(run: Run, condition: str) -> str:
-    names = [arm.name for arm in run.manifest.arms if arm.arm == condition]
-    return names[0] if len(names) == 1 else condition

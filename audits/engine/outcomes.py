@@ -140,14 +140,24 @@ def _seed_scores(items: ItemScores, weights: Mapping[str, float]) -> SeedScores:
     return SeedScores(treatment, baseline, paired=seeds_treatment == seeds_baseline)
 
 
+def arms_of_role(run: Run, role: str) -> list[str]:
+    """Return the folder names of the arms of a role; more than one where conditions share it."""
+    if run.sealed is not None:
+        # The roles were sealed with the plan; run.json can be edited.
+        return list(run.sealed.plan.conditions(role))
+    return list(dict.fromkeys(arm.arm for arm in run.manifest.arms if arm.role == role))
+
+
+def arm_name(run: Run, condition: str) -> str:
+    """Return how an arm is called: by its name, or by its folder where its seeds have names of their own."""
+    names = [arm.name for arm in run.manifest.arms if arm.arm == condition]
+    return names[0] if len(names) == 1 else condition
+
+
 def _conditions(run: Run, roles: Sequence[str]) -> dict[str, str]:
     conditions = {}
     for role in roles:
-        if run.sealed is not None:
-            # The roles were sealed with the plan; run.json can be edited.
-            arms = run.sealed.plan.conditions(role)
-        else:
-            arms = list(dict.fromkeys(arm.arm for arm in run.manifest.arms if arm.role == role))
+        arms = arms_of_role(run, role)
         if len(arms) != 1:
             found = ", ".join(arms) or "none"
             raise AuditError(f"{run.path}: the rule needs one arm of role {role}, the run has {found}")
