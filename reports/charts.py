@@ -1,18 +1,20 @@
 """Charts as Vega-Lite specifications.
 
-Colours are `currentColor` and CSS variables of the page, so one drawing follows light, dark and print.
 Widths are not set here: `reports.vega` draws one specification at several widths.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from reports.parts import Forest, Heat, Lines
+from reports.chart_style import body, data, finished
+from reports.line_charts import curve, lines
+from reports.parts import Curve, Forest, Heat, Lines
 
 if TYPE_CHECKING:
     import altair as alt
 
-# The page's Okabe-Ito colours (templates/page.css): each has a light and a dark value.
-SERIES_COLOURS = tuple(f"var(--c{index})" for index in range(1, 7))
+Chart = Forest | Lines | Curve | Heat
+
 STATE_COLOURS = {
     "validated": "var(--good)",
     "refuted": "var(--bad)",
@@ -27,62 +29,33 @@ STATE_SHAPES = {
     "inconclusive": "triangle-up",
     "void": "cross",
 }
-FONT = "system-ui, sans-serif"
 ROW_HEIGHT = 46
-LINES_HEIGHT = 190
 
 
-def spec(chart: Forest | Lines | Heat) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a chart, the same for the same data."""
-    drawn = _forest(chart) if isinstance(chart, Forest) else _lines(chart) if isinstance(chart, Lines) else _heat(chart)
-    return {**drawn, "config": _CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}}
+def spec(chart: Chart, order: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart, the same for the same data.
+
+    Args:
+        chart: what is drawn.
+        order: series of the whole page (`series_of`), so that one has the same colour in all its charts.
+    """
+    if isinstance(chart, Lines):
+        return finished(lines(chart, order))
+    if isinstance(chart, Curve):
+        return finished(curve(chart, order))
+    return finished(_forest(chart) if isinstance(chart, Forest) else _heat(chart))
 
 
-_CONFIG: dict[str, Any] = {
-    "background": "transparent",
-    "font": FONT,
-    "view": {"stroke": None},
-    "axis": {
-        "domainColor": "currentColor",
-        "domainOpacity": 0.4,
-        "gridColor": "currentColor",
-        "gridOpacity": 0.12,
-        "labelColor": "currentColor",
-        "labelFontSize": 11,
-        "tickColor": "currentColor",
-        "tickOpacity": 0.4,
-        "titleColor": "currentColor",
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    },
-    "legend": {
-        "labelColor": "currentColor",
-        "labelFontSize": 11,
-        "labelLimit": 160,
-        "orient": "bottom",
-        "symbolStrokeWidth": 2,
-        "titleColor": "currentColor",
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    },
-}
-
-
-def _body(drawn: "alt.TopLevelMixin") -> dict[str, Any]:
-    body: dict[str, Any] = drawn.to_dict()
-    return body
-
-
-def _data(rows: list[dict[str, Any]]) -> "alt.InlineData":
-    import altair as alt
-
-    return alt.InlineData(values=rows)
+def series_of(charts: Iterable[Chart]) -> tuple[str, ...]:
+    """Return the names of all series that have a colour, in the order in which they first appear."""
+    coloured = (chart for chart in charts if isinstance(chart, Lines | Curve))
+    return tuple(dict.fromkeys(point.series for chart in coloured for point in chart.points))
 
 
 def _rule(x: float, colour: str, dash: list[int]) -> "alt.Chart":
     import altair as alt
 
-    mark = alt.Chart(_data([{"x": x}])).mark_rule(color=colour, strokeDash=dash, strokeWidth=1.5, clip=True)
+    mark = alt.Chart(data([{"x": x}])).mark_rule(color=colour, strokeDash=dash, strokeWidth=1.5, clip=True)
     return cast("alt.Chart", mark.encode(x=alt.X("x:Q")))
 
 
@@ -127,7 +100,7 @@ def _forest(chart: Forest) -> dict[str, Any]:
         alt.Tooltip("verdict:N"),
         *(alt.Tooltip(f"{name}:Q", format="+.3f") for name in ("estimate", "lower", "upper")),
     ]
-    base = alt.Chart(_data(rows))
+    base = alt.Chart(data(rows))
     bars = base.mark_rule(strokeWidth=2.5).encode(x=x, x2="upper:Q", y=y, color=colour.legend(None), tooltip=tooltip)
     marks = base.mark_point(size=90, strokeWidth=2, opacity=1).encode(
         x=alt.X("estimate:Q"),
@@ -144,68 +117,14 @@ def _forest(chart: Forest) -> dict[str, Any]:
     labels = [mark.encode(x=alt.value(2), y=y, text="label:N") for mark in (halo, words)]
     behind: list[alt.Chart] = []
     if chart.band is not None:
-        band = alt.Chart(_data([{"from": -chart.band, "to": chart.band}])).mark_rect(color="currentColor", opacity=0.1)
+        band = alt.Chart(data([{"from": -chart.band, "to": chart.band}])).mark_rect(color="currentColor", opacity=0.1)
         behind.append(band.encode(x=alt.X("from:Q"), x2="to:Q"))
     behind.append(_rule(0.0, "currentColor", [1, 0]))
     if chart.margin != 0:
         behind.append(_rule(chart.margin, "currentColor", [6, 4]))
     if chart.floor != 0:
         behind.append(_rule(chart.floor, "currentColor", [2, 3]))
-    return _body(alt.layer(*behind, bars, marks, *labels).properties(height=ROW_HEIGHT * max(1, len(rows))))
-
-
-def _lines(chart: Lines) -> dict[str, Any]:
-    import altair as alt
-
-    rows = [
-        {
-            "series": point.series,
-            "variant": point.variant,
-            "detail": point.detail,
-            "step": point.step,
-            "value": point.value if _finite(point.value) else None,
-        }
-        for point in chart.points
-    ]
-    names = list(dict.fromkeys(point.series for point in chart.points))
-    colours = [SERIES_COLOURS[index % len(SERIES_COLOURS)] for index in range(len(names))]
-    variants = sorted({point.variant for point in chart.points})
-    tooltip = [
-        alt.Tooltip("series:N", title=chart.series_title),
-        alt.Tooltip("detail:N", title="line"),
-        alt.Tooltip("step:Q"),
-        alt.Tooltip("value:Q", title=chart.y_title, format=".5g"),
-    ]
-    if len(variants) > 1:
-        tooltip.insert(2, alt.Tooltip("variant:N", title=chart.variant_title))
-    several = len(variants) > 1
-    dash = alt.StrokeDash(
-        "variant:N",
-        title=chart.variant_title,
-        scale=alt.Scale(domain=variants, range=[[1, 0], [5, 3], [2, 2], [8, 3, 2, 3]][: max(1, min(4, len(variants)))]),
-        legend=alt.Legend() if several else None,
-    )
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X(
-            "step:Q", axis=alt.Axis(format="d", tickMinStep=1, grid=False), scale=alt.Scale(zero=False, nice=False)
-        ),
-        y=alt.Y("value:Q", title=chart.y_title, axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=True)),
-        color=alt.Color(
-            "series:N",
-            title=chart.series_title,
-            scale=alt.Scale(domain=names, range=colours),
-            legend=alt.Legend() if len(names) > 1 else None,
-        ),
-        detail="detail:N",
-    )
-    lines = base.mark_line(strokeWidth=1.8).encode(strokeDash=dash)
-    dots = base.mark_point(filled=True, size=22, opacity=1).encode(tooltip=tooltip)
-    limits = [
-        alt.Chart(_data([{"y": limit}])).mark_rule(color="currentColor", strokeDash=[6, 4]).encode(y=alt.Y("y:Q"))
-        for limit in chart.limits
-        if _finite(limit)
-    ]
-    return _body(alt.layer(*limits, lines, dots).properties(height=LINES_HEIGHT))
+    return body(alt.layer(*behind, bars, marks, *labels).properties(height=ROW_HEIGHT * max(1, len(rows))))
 
 
 def _heat(chart: Heat) -> dict[str, Any]:
@@ -220,7 +139,7 @@ def _heat(chart: Heat) -> dict[str, Any]:
         scale=alt.Scale(domain=_heat_domain(chart), range=[0.06, 1.0]),
         legend=alt.Legend(symbolType="square", symbolFillColor="var(--c1)", symbolStrokeWidth=0, symbolSize=140),
     )
-    cells = alt.Chart(_data(rows)).mark_rect(fill="var(--c1)", stroke="currentColor", strokeOpacity=0.15)
+    cells = alt.Chart(data(rows)).mark_rect(fill="var(--c1)", stroke="currentColor", strokeOpacity=0.15)
     every = max(1, len(steps) // 8)
     drawn = cells.encode(
         x=alt.X("step:O", axis=alt.Axis(labelAngle=0, values=steps[::every], ticks=False)),
@@ -232,13 +151,9 @@ def _heat(chart: Heat) -> dict[str, Any]:
             alt.Tooltip("value:Q", title=chart.value_title, format=".5g"),
         ],
     ).properties(height=22 * max(2, len(chart.rows)))
-    return _body(drawn)
+    return body(drawn)
 
 
 def _heat_domain(chart: Heat) -> list[float]:
     highest = max((point.value for point in chart.points), default=0.0)
     return [0.0, highest if highest > 0 else 1.0]
-
-
-def _finite(value: float) -> bool:
-    return value == value and abs(value) != float("inf")

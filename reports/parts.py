@@ -130,6 +130,46 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class CurvePoint:
+    """One value of one series at one place. `counted` stands beside it: what the value is over, or made of."""
+
+    series: str
+    variant: str
+    at: float
+    value: float
+    counted: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over a quantity that is no step.
+
+    Attributes:
+        x_title: the quantity and its unit.
+        y_title: the value and its unit.
+        counted_title: what `counted` of the points counts.
+        points: in the order in which each line goes through them.
+        marks: vertical lines, for example a registered threshold.
+        levels: horizontal lines.
+        diagonal: draw the line on which both quantities agree; both axes then go from 0 to 1.
+        log_x: the quantity is above 0 and drawn by its logarithm.
+        root_y: the value is 0 or more and drawn by its square root, so that small ones are seen beside large ones.
+    """
+
+    x_title: str
+    y_title: str
+    counted_title: str
+    points: tuple[CurvePoint, ...]
+    marks: tuple[float, ...] = ()
+    levels: tuple[float, ...] = ()
+    diagonal: bool = False
+    log_x: bool = False
+    root_y: bool = False
+    series_title: str = "arm"
+    variant_title: str = "update"
+
+
+@dataclass(frozen=True)
 class Heat:
     """The same points as a map: a row for each series, a cell for each step."""
 
@@ -155,7 +195,7 @@ class Figure:
     label: str
     takeaway: str
     caption: str
-    chart: Forest | Lines | Heat
+    chart: Forest | Lines | Curve | Heat
     small: bool = False
 
 

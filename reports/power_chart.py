@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.charts import _CONFIG, SERIES_COLOURS
+from reports.chart_style import SERIES_COLOURS, finished
 from reports.display import text
 
 HEIGHT = 340
@@ -63,4 +63,4 @@ def power_spec(curves: Sequence[Curve], target: float) -> dict[str, Any]:
     )
     aim = alt.Chart(alt.InlineData(values=[{"y": target}])).mark_rule(color="currentColor", strokeDash=[1, 3])
     drawn: dict[str, Any] = alt.layer(aim.encode(y=alt.Y("y:Q")), lines).properties(height=HEIGHT).to_dict()
-    return {**drawn, "config": _CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return finished(drawn)

@@ -1,10 +1,22 @@
 """What a series of values over steps shows, in one sentence that is true whatever the values are."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from reports.display import count, decimals, number
+
+
+class Stepped(Protocol):
+    """A row of a log that belongs to a step."""
+
+    @property
+    def step(self) -> int:
+        """The step."""
+
+
+Row = TypeVar("Row", bound=Stepped)
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,34 @@ def thin(steps: Sequence[int], at_most: int) -> tuple[list[int], int]:
     stride = math.ceil(len(ordered) / max(1, at_most - 1))
     chosen = ordered[::stride]
     return (chosen if chosen[-1] == ordered[-1] else [*chosen, ordered[-1]]), stride
+
+
+def sampled(
+    rows: Sequence[Row], series: Callable[[Row], Hashable], named: str, *, rows_shown: int, series_shown: int
+) -> tuple[list[Row], list[str]]:
+    """Return the rows that charts and table both show, in their order, and notes on what was left out.
+
+    Args:
+        rows: of all series.
+        series: the series of a row.
+        named: what makes a series, for the note: `arm and seed`.
+        rows_shown: about so many rows are kept, of evenly chosen steps.
+        series_shown: at most so many series are kept, the first ones.
+    """
+    notes = []
+    found = list(dict.fromkeys(map(series, rows)))
+    kept = set(found[:series_shown])
+    if len(found) > series_shown:
+        notes.append(f"{series_shown} of {count(len(found))} combinations of {named} are shown.")
+    steps = {row.step for row in rows}
+    chosen, stride = thin(list(steps), max(2, rows_shown // max(1, len(kept))))
+    if stride > 1:
+        notes.append(
+            f"Charts and table show {count(len(chosen))} of {count(len(steps))} steps, evenly chosen; "
+            "the sentences speak of all."
+        )
+    steps_kept = set(chosen)
+    return [row for row in rows if row.step in steps_kept and series(row) in kept], notes
 
 
 def _places(values: Sequence[float]) -> int | None:

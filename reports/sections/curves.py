@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reports.display import brief, command, count, number, text
 from reports.parts import Column, Command, Figure, Lines, Point, ReportInputs, Section, Table
-from reports.series import thin
+from reports.series import sampled
 
 if TYPE_CHECKING:
     from audits.engine.curve import CheckpointScore
@@ -44,7 +44,13 @@ def build(inputs: ReportInputs) -> Section:
             takeaway="No checkpoint was evaluated on the way: the plan asks for no curve, or this is a pilot.",
             commands=again,
         )
-    shown, notes = _sampled(inputs.curve)
+    shown, notes = sampled(
+        inputs.curve,
+        lambda point: (point.arm, point.seed),
+        "arm and seed",
+        rows_shown=SHOWN_POINTS,
+        series_shown=SHOWN_SERIES,
+    )
     return Section(
         id="curves",
         title="Validation curve",
@@ -59,21 +65,6 @@ def build(inputs: ReportInputs) -> Section:
             *notes,
         ),
     )
-
-
-def _sampled(curve: "Sequence[CheckpointScore]") -> "tuple[list[CheckpointScore], list[str]]":
-    """Return the points that chart and table show, and what was left out."""
-    notes = []
-    series = list(dict.fromkeys((point.arm, point.seed) for point in curve))
-    kept_series = set(series[:SHOWN_SERIES])
-    if len(series) > SHOWN_SERIES:
-        notes.append(f"{SHOWN_SERIES} of {count(len(series))} combinations of arm and seed are shown.")
-    kept_steps, stride = thin([point.step for point in curve], max(2, SHOWN_POINTS // len(kept_series)))
-    if stride > 1:
-        notes.append(f"{count(len(kept_steps))} steps are shown, evenly chosen; the sentence speaks of all.")
-    chosen = set(kept_steps)
-    shown = [point for point in curve if point.step in chosen and (point.arm, point.seed) in kept_series]
-    return shown, notes
 
 
 def _takeaway(curve: "Sequence[CheckpointScore]") -> str:

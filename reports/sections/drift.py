@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.display import LABEL_LIMIT, brief, command, count, number, text
 from reports.parts import Column, Command, Figure, Heat, Lines, Point, ReportInputs, Section, Table
-from reports.series import thin
+from reports.series import sampled
 
 if TYPE_CHECKING:
     from audits.engine.drift import DriftRow
@@ -83,22 +83,13 @@ def _figures(rows: "Sequence[DriftRow]") -> tuple[Figure, ...]:
 
 
 def _sampled(drift: "Sequence[DriftRow]") -> "tuple[list[DriftRow], list[str]]":
-    """Return the rows that charts and table both show, and what was left out."""
-    notes = []
-    series = list(dict.fromkeys((row.arm, row.seed, row.update) for row in sorted(drift, key=_key)))
-    kept_series = set(series[:SHOWN_SERIES])
-    if len(series) > SHOWN_SERIES:
-        notes.append(f"{SHOWN_SERIES} of {count(len(series))} combinations of arm, seed and update are shown.")
-    steps = [row.step for row in drift]
-    kept_steps, stride = thin(steps, max(2, SHOWN_ROWS // len(kept_series)))
-    if stride > 1:
-        notes.append(
-            f"Charts and table show {count(len(kept_steps))} of {count(len(set(steps)))} steps, evenly chosen; "
-            "the sentences speak of all."
-        )
-    chosen = set(kept_steps)
-    shown = [row for row in drift if row.step in chosen and (row.arm, row.seed, row.update) in kept_series]
-    return sorted(shown, key=_key), notes
+    return sampled(
+        sorted(drift, key=_key),
+        lambda row: (row.arm, row.seed, row.update),
+        "arm, seed and update",
+        rows_shown=SHOWN_ROWS,
+        series_shown=SHOWN_SERIES,
+    )
 
 
 def _key(row: "DriftRow") -> tuple[str, int, int, int]:

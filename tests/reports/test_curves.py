@@ -55,4 +55,4 @@ def test_without_points_the_section_says_so():
 def test_many_steps_are_thinned_and_the_note_says_so():
     section = _section(*(_point("dppo", step, 0.5) for step in range(1000)))
     assert len(section.tables[0].rows) <= 240
-    assert any("steps are shown, evenly chosen" in note for note in section.notes)
+    assert any("of 1,000 steps, evenly chosen" in note for note in section.notes)
