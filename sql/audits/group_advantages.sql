@@ -79,9 +79,9 @@ WITH planned AS (
         arm, seed, step, group_id,
         count(*) AS n,
         count(DISTINCT prompt_id) AS n_prompts,
-        count(*) FILTER (WHERE NOT coalesce(isfinite(reward), false)) AS bad_rewards,
-        count(*) FILTER (WHERE NOT coalesce(isfinite(advantage), false)) AS bad_advantages,
-        min(rollout_id) FILTER (WHERE NOT coalesce(isfinite(reward) AND isfinite(advantage), false)) AS first_bad
+        count(*) FILTER (WHERE NOT isfinite(reward)) AS bad_rewards,
+        count(*) FILTER (WHERE NOT isfinite(advantage)) AS bad_advantages,
+        min(rollout_id) FILTER (WHERE NOT (isfinite(reward) AND isfinite(advantage))) AS first_bad
     FROM rollouts
     GROUP BY ALL
 )
