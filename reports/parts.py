@@ -12,8 +12,15 @@ from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 
 if TYPE_CHECKING:
+    from audits.engine.comparison import ArmChanges, Differences
+    from analysis.power_answer import PowerAnswer
+    from audits.engine.cost import Cost
     from audits.engine.curve import CheckpointScore
+    from audits.engine.deviations import Deviation
+    from audits.engine.disagreements import Disagreements
     from audits.engine.drift import DriftRow
+    from audits.engine.mask_curve import MaskCurve
+    from audits.engine.training import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,14 @@ class ReportInputs:
         preflights: one check a preflight and each comparison that did not pass; None where none belongs to the run.
         integrity: the integrity audits, None where none was run.
         gate_in_full: the gate's figures in the full run, which gate nothing; None for a pilot or without a gate.
+        training: rollout steps of all arms, sorted by arm, seed and step.
+        mask_curves: what each kind of rule takes away over thresholds.
+        calibration: the first and the last minibatch update of every arm, sorted.
+        power: what the rule could show with these items; without studies, its notes say why. None: not asked.
+        disagreements: the items by who is right, None where two arms' answers cannot be set side by side.
+        cost: time, tokens and budget; None where nobody looked.
+        deviations: where run and pilot left the plan or were accepted in spite of it.
+        redacted: whether questions, answers and completions are left out.
     """
 
     run: str
@@ -47,6 +62,40 @@ class ReportInputs:
     preflights: CheckReport | None = None
     integrity: CheckReport | None = None
     gate_in_full: CheckReport | None = None
+    training: "Sequence[TrainingStep]" = ()
+    mask_curves: "Sequence[MaskCurve]" = ()
+    calibration: "Sequence[Calibration]" = ()
+    power: "PowerAnswer | None" = None
+    disagreements: "Disagreements | None" = None
+    cost: "Cost | None" = None
+    deviations: "Sequence[Deviation]" = ()
+    redacted: bool = False
+
+
+@dataclass(frozen=True)
+class ComparisonInputs:
+    """What a page that compares two runs is made from.
+
+    Attributes:
+        first: the results of run A.
+        second: the results of run B.
+        plan_sha256: of the plans sealed in A and B, None where a run has none.
+        planned: settings that the plans have otherwise.
+        executed: settings that were executed otherwise.
+        items: what became of the items of each arm that both runs evaluated.
+    """
+
+    first: ReportInputs
+    second: ReportInputs
+    plan_sha256: tuple[str | None, str | None]
+    planned: "Differences"
+    executed: "Differences"
+    items: "tuple[ArmChanges, ...]"
+
+    @property
+    def named(self) -> tuple[tuple[str, ReportInputs], ...]:
+        """The two runs with the letters they have on the page."""
+        return (("A", self.first), ("B", self.second))
 
 
 @dataclass(frozen=True)
