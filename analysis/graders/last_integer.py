@@ -31,6 +31,15 @@ def last_integer(completion: str) -> tuple[str | None, str]:
     return found, "not_an_integer" if found is None else "last_integer"
 
 
+def example(gold: str) -> str:
+    """Return a completion that answers with this text in the form the grader expects.
+
+    Args:
+        gold: an answer.
+    """
+    return f"The answer is {gold}."
+
+
 def grade(completion: str, stop_reason: str, gold: str) -> Grade:
     """Grade a completion: reward 1 where it ended by itself and its last number is the gold integer, else 0.
 

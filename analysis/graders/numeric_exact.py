@@ -24,6 +24,15 @@ def extract_integer(completion: str) -> str | None:
     return f"-{digits}" if sign == "-" and digits != "0" else digits
 
 
+def example(gold: str) -> str:
+    """Return a completion that answers with this text in the form the grader expects.
+
+    Args:
+        gold: an answer.
+    """
+    return gold
+
+
 def grade(completion: str, stop_reason: str, gold: str) -> Grade:
     """Grade a completion: reward 1 for the right integer and nothing beside it, else 0.
 

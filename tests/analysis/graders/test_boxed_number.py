@@ -1,12 +1,11 @@
-"""The last box, and what counts as one number in it."""
-
-from fractions import Fraction
+"""The grader that reads the last box."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graders.boxed_number import grade, last_box, number_of
+from analysis.answers.extractors.last_box import extract
+from analysis.graders.boxed_number import grade
 
 
 @pytest.mark.parametrize(
@@ -98,22 +97,8 @@ def test_a_gold_answer_that_is_no_number_is_an_error():
         grade(r"\boxed{1}", "stop", "many")
 
 
-@given(st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=1000))
-def test_every_rational_is_read_back(value):
-    assert number_of(str(value)) == value
-
-
-@given(st.integers(-(10**15), 10**15))
-def test_thousands_separators_change_nothing(value):
-    assert number_of(f"{value:,}") == Fraction(value)
-
-
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(text):
     grade(text, "stop", "1")
     grade(f"\\boxed{{{text}}}", "stop", "1")
-    last_box(text)
-
-
-def test_an_answer_of_thousands_of_digits_is_no_number():
-    assert number_of("9" * 10_000) is None
+    extract(text)
