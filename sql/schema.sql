@@ -33,16 +33,16 @@ CREATE TABLE candidates (
     advantage FLOAT NOT NULL -- of the loss token, the same for its candidates
 );
 
--- One row a sampled completion. Written by `audit run`; one file an arm, seed and step.
+-- One row a sampled completion. Written by `audit run` and `audit import`; one file an arm, seed and step.
 CREATE TABLE rollouts (
     step INTEGER NOT NULL, -- rollout step, 0-based
     rollout_id INTEGER NOT NULL, -- unique inside the step
     group_id INTEGER NOT NULL, -- rollouts of one prompt in one step share it
-    prompt_id VARCHAR NOT NULL, -- row of prompts
+    prompt_id VARCHAR, -- row of prompts
     reward DOUBLE NOT NULL, -- as the task's grader gave it
-    advantage DOUBLE NOT NULL, -- reward minus the group's mean reward
+    advantage DOUBLE, -- reward minus the group's mean reward
     n_tokens INTEGER NOT NULL, -- completion tokens
-    stop_reason VARCHAR NOT NULL, -- stop, length, or the service's own word
+    stop_reason VARCHAR, -- stop, length, or the service's own word
     sampler_version VARCHAR, -- which weights sampled it
     completion VARCHAR, -- text
     extracted VARCHAR, -- the answer that was graded, null where none was found
@@ -104,14 +104,14 @@ CREATE TABLE scalars (
     value DOUBLE NOT NULL -- in whatever unit that tool has
 );
 
--- One row a prompt. Written by `audit run`; one file for the run.
+-- One row a prompt. Written by `audit run` and `audit import`; one file for the run.
 CREATE TABLE prompts (
     prompt_id VARCHAR NOT NULL, -- unique
     split VARCHAR NOT NULL, -- train, validation or test
-    prompt_sha256 VARCHAR NOT NULL, -- of the rendered token ids
+    prompt_sha256 VARCHAR, -- of the rendered token ids
     question VARCHAR NOT NULL, -- text
-    rendered VARCHAR NOT NULL, -- the prompt as the model saw it
-    token_ids INTEGER[] NOT NULL, -- the prompt as it was sent
+    rendered VARCHAR, -- the prompt as the model saw it
+    token_ids INTEGER[], -- the prompt as it was sent
     gold VARCHAR NOT NULL, -- the right answer
-    template_sha256 VARCHAR NOT NULL -- of what surrounds the question
+    template_sha256 VARCHAR -- of what surrounds the question
 );
