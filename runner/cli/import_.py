@@ -7,31 +7,50 @@ import typer
 
 
 def command(
-    importer: Annotated[str, typer.Argument(help="Importer: outcomes (a table with a column of scores an arm).")],
-    source: Annotated[Path, typer.Argument(help="The file to import.")],
-    out: Annotated[Path, typer.Option(help="Run directory to make.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[IMPORTER] SOURCE", help="The file or log directory; an importer's id where needed."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run directory to make.")] = None,
     arm: Annotated[
-        list[str], typer.Option(help="ROLE=COLUMN, once an arm; roles are baseline and treatment, others are free.")
-    ],
-    item: Annotated[str, typer.Option(help="Column that names the item: the pairing key.")] = "item_id",
+        list[str] | None,
+        typer.Option(
+            help="ROLE=COLUMN (or the source's name of an arm), once an arm; without SOURCE, ROLE=PATH. Roles are "
+            "baseline and treatment, others are free."
+        ),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(help="Column that names the item: the pairing key; default item_id.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and write nothing.")] = False,
 ) -> None:
-    """Turn outcomes from elsewhere into a run, so that `audit decide` and `audit report` work on them."""
-    from runner.importers.registry import load_importer
+    """Turn outcomes and logs from elsewhere into a run, so that every audit works on them."""
+    from analysis.errors import AuditError
+    from runner.importers.engine.importing import import_run
     from runner.loop.provenance import command_line
 
-    summary = load_importer(importer).run(source, out=out, item=item, arms=_arms(arm), command_line=command_line())
-    typer.echo(summary)
+    if out is None and not dry_run:
+        raise AuditError("--out is needed: the run directory to make (or --dry-run, to see what would be imported)")
+    summary = import_run(
+        words or [],
+        arms=[_pair(text) for text in arm or []],
+        item=item,
+        out=None if dry_run else out,
+        command_line=command_line(),
+    )
+    typer.echo("\n".join(_printable(line) for line in summary.split("\n")))
 
 
-def _arms(pairs: list[str]) -> dict[str, str]:
+def _printable(line: str) -> str:
+    from analysis.printable import printable
+
+    return printable(line)
+
+
+def _pair(text: str) -> tuple[str, str]:
     from analysis.errors import AuditError
 
-    arms: dict[str, str] = {}
-    for pair in pairs:
-        role, separator, column = pair.partition("=")
-        if not separator or not role or not column:
-            raise AuditError(f"--arm {pair!r} is not ROLE=COLUMN, as in --arm baseline=model_a_correct")
-        if role in arms:
-            raise AuditError(f"--arm {role} is given twice")
-        arms[role] = column
-    return arms
+    role, separator, value = text.partition("=")
+    if not separator or not role or not value:
+        raise AuditError(f"--arm {text!r} is not ROLE=COLUMN or ROLE=PATH, as in --arm baseline=model_a_correct")
+    return role, value

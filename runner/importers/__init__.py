@@ -1,1 +1,1 @@
-"""Outcomes and logs of other tools, one importer a file."""
+"""Outcomes and logs of other tools, one importer a file; what all importers share stands in `engine/`."""

@@ -9,22 +9,20 @@ import hashlib
 import io
 import math
 import re
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from analysis.errors import AuditError
 from analysis.nearest import nearest_name
-from analysis.printable import printable
-from audits.store.layout import partition_folder
-from audits.store.manifest import ArmRecord, Manifest
-from audits.store.writer import RunWriter
-from runner.loop.provenance import git_state, utc_now, versions
+from audits.store.manifest import ArmRecord
+from runner.importers.engine.checks import few, short
+from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile
 
+ITEM_COLUMN = True
+DEFAULT_ITEM = "item_id"
+
+_TAB_SUFFIXES = {".tsv", ".tab"}
 _SEPARATORS = (";", "\t", "|", ",")
-_LISTED = 8
-_LONGEST = 100
 _WORDS = {"true": "1", "false": "0"}
 _NUMBER = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
 
@@ -42,70 +40,55 @@ class _Table:
         return [row[index].strip() for row in self.rows]
 
 
-def run(source: Path, *, out: Path, item: str, arms: dict[str, str], command_line: list[str]) -> str:
-    """Import a table of outcomes as a run of kind `imported`.
+def sniff(path: Path) -> bool:
+    """Return whether the path is a table by its name."""
+    return path.is_file() and path.suffix.lower() in {".csv", *_TAB_SUFFIXES}
+
+
+def read(source: Path, options: Options) -> Imported:
+    """Return the outcomes of a table, one arm a column.
 
     Args:
         source: CSV or TSV file with a header line.
-        out: run directory to make.
-        item: column that names the item.
-        arms: column of scores by role.
-        command_line: for the manifest.
+        options: the column of scores of each role, and the one that names the item.
 
     Raises:
         AuditError: the file, a column or a cell is not what was said; lines and item ids are named.
     """
-    _check_roles(arms)
+    item, arms = options.item or DEFAULT_ITEM, options.arms
     content, table = _read(source)
+    if not arms:
+        raise AuditError(
+            f"{source}: name the column of scores of each arm, as in --arm baseline=COLUMN "
+            f"(columns: {few(table.header)})"
+        )
     _check_columns(source, table, [item, *arms.values()])
     item_ids = _item_ids(source, table, item)
-    scores = {role: _scores(source, table, column, item_ids) for role, column in arms.items()}
-    started_at = utc_now()
-    records = [ArmRecord(arm=role, seed=0, role=_role(role), name=column) for role, column in arms.items()]
-    writer = RunWriter.create(
-        out,
-        Manifest(
-            run_id=uuid.uuid4().hex,
-            kind="imported",
-            status="running",
-            arms=records,
-            started_at=started_at,
-            versions=versions(),
-            git=git_state(Path.cwd()),
-            command_line=command_line,
-            source={
-                "importer": "outcomes",
-                "file": source.name,
-                "sha256": hashlib.sha256(content).hexdigest(),
-                "item": item,
-                "columns": arms,
-            },
-        ),
-        None,
+    return Imported(
+        importer="outcomes",
+        files=(SourceFile(source.name, hashlib.sha256(content).hexdigest(), len(content)),),
+        arms=tuple(_arm(column, item_ids, _scores(source, table, column, item_ids)) for column in arms.values()),
+        details={"item": item, "columns": dict(arms)},
+        mapped=(f"column {item} -> evals.item_id", *(f"column {column} -> evals.score" for column in arms.values())),
+        ignored=_other_columns(table, {item, *arms.values()}),
     )
-    for role, values in scores.items():
-        binary = all(value in (0.0, 1.0) for value in values)
-        columns: dict[str, list[object]] = {
-            "checkpoint": ["final"] * len(values),
-            "item_id": list(item_ids),
-            "sample": [0] * len(values),
-            "score": list(values),
-        }
-        if binary:
-            columns["correct"] = [value == 1.0 for value in values]
-        writer.write_evals(role, 0, "final", columns)
-    writer.update_manifest(status="complete", finished_at=utc_now())
-    told = f"{out}: {len(item_ids)} items, arms {', '.join(f'{role} ({column})' for role, column in arms.items())}"
-    if {"baseline", "treatment"} <= set(arms):
-        return told
-    return f"{told}\nnote: `audit decide` compares roles baseline and treatment, unless --weights names these"
 
 
-def _check_roles(arms: dict[str, str]) -> None:
-    for role in arms:
-        named = role == role.strip() and role.isprintable() and role != ""
-        if not named or len(partition_folder("evals", role, 0).parts[1]) > _LONGEST:
-            raise AuditError(f"--arm {_short(role)!r}: a role is a short name, as in baseline")
+def _arm(column: str, item_ids: tuple[str, ...], scores: list[float]) -> ImportedArm:
+    columns: dict[str, list[object]] = {
+        "checkpoint": ["final"] * len(scores),
+        "item_id": list(item_ids),
+        "sample": [0] * len(scores),
+        "score": list(scores),
+    }
+    if all(score in (0.0, 1.0) for score in scores):
+        columns["correct"] = [score == 1.0 for score in scores]
+    return ImportedArm(ArmRecord(arm=column, seed=0, role="other", name=column), evals={"final": columns})
+
+
+def _other_columns(table: _Table, used: set[str]) -> tuple[str, ...]:
+    others = [name for name in table.header if name not in used]
+    return (f"columns {few(others)}",) if others else ()
 
 
 def _read(source: Path) -> tuple[bytes, _Table]:
@@ -119,7 +102,7 @@ def _read(source: Path) -> tuple[bytes, _Table]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise AuditError(f"{source}: not UTF-8 text (byte {error.start}). Save the table as UTF-8") from error
-    separator = "\t" if source.suffix.lower() in {".tsv", ".tab"} else ","
+    separator = "\t" if source.suffix.lower() in _TAB_SUFFIXES else ","
     # A column of completions may hold cells of any length.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -148,8 +131,8 @@ def _check_columns(source: Path, table: _Table, wanted: list[str]) -> None:
     for column in wanted:
         if column not in table.header:
             near = nearest_name(column, table.header)
-            meant = f'; did you mean "{_short(near)}"?' if near else ""
-            raise AuditError(f'{source}: there is no column "{column}"{meant} (columns: {_few(table.header)})')
+            meant = f'; did you mean "{short(near)}"?' if near else ""
+            raise AuditError(f'{source}: there is no column "{column}"{meant} (columns: {few(table.header)})')
         if table.header.count(column) > 1:
             raise AuditError(f'{source}: {table.header.count(column)} columns are called "{column}": which is meant?')
         if wanted.count(column) > 1:
@@ -163,11 +146,11 @@ def _item_ids(source: Path, table: _Table, item: str) -> tuple[str, ...]:
     if "" in lines_of:
         raise AuditError(f'{source}, line {lines_of[""][0]}: column "{item}" is empty: an item needs an id')
     twice = [
-        f"{_short(key)} (lines {', '.join(map(str, lines[:4]))})" for key, lines in lines_of.items() if len(lines) > 1
+        f"{short(key)} (lines {', '.join(map(str, lines[:4]))})" for key, lines in lines_of.items() if len(lines) > 1
     ]
     if twice:
         raise AuditError(
-            f"{source}: {len(twice)} item ids stand more than once: {_few(twice)}. Each item needs one row; "
+            f"{source}: {len(twice)} item ids stand more than once: {few(twice)}. Each item needs one row; "
             "several samples of an item must be reduced to one score first"
         )
     return tuple(lines_of)
@@ -180,26 +163,12 @@ def _scores(source: Path, table: _Table, column: str, item_ids: tuple[str, ...])
         # `float` alone would also take 0_1, and digits of other scripts.
         value = float(text) if _NUMBER.match(text) else math.nan
         if not 0.0 <= value <= 1.0:
-            faults.append(f"{_short(item_id)} (line {line}): {_short(cell)!r}")
+            faults.append(f"{short(item_id)} (line {line}): {short(cell)!r}")
         values.append(value)
     if faults:
         raise AuditError(
-            f'{source}: {len(faults)} cells of column "{column}" are no score from 0 to 1: {_few(faults)}. '
+            f'{source}: {len(faults)} cells of column "{column}" are no score from 0 to 1: {few(faults)}. '
             "Divide percent by 100 and write a decimal point; an item that failed with an error has no score: evaluate "
             "it again, it is never counted as wrong"
         )
     return values
-
-
-def _role(name: str) -> Literal["baseline", "treatment", "other"]:
-    return name if name in ("baseline", "treatment") else "other"  # type: ignore[return-value]
-
-
-def _short(text: str) -> str:
-    return printable(text, limit=_LONGEST)
-
-
-def _few(entries: list[str]) -> str:
-    return ", ".join(_short(entry) for entry in entries[:_LISTED]) + (
-        f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
-    )

@@ -4,11 +4,16 @@ from made_run import write_run
 from analysis.errors import AuditError
 from audits.engine.decide import decide
 from audits.store.reader import connect, open_run
-from runner.importers.outcomes import run as import_outcomes
-from runner.importers.registry import importer_ids, load_importer
+from runner.importers.engine.importing import import_run
+from runner.importers.engine.registry import importer_ids, load_importer
 
 ARMS = {"baseline": "a", "treatment": "b"}
 GOOD = "item_id,a,b\nq1,1,0\nq2,0.5,1\n"
+
+
+def import_outcomes(source, *, out, arms, item=None):
+    words = ["outcomes", str(source)]
+    return import_run(words, arms=list(arms.items()), item=item, out=out, command_line=["audit"])
 
 
 @pytest.fixture
@@ -18,7 +23,7 @@ def imported(tmp_path):
     def imported(content, name="x.csv", arms=ARMS, item="item_id"):
         (tmp_path / name).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
         out = tmp_path / "run"
-        import_outcomes(tmp_path / name, out=out, item=item, arms=dict(arms), command_line=["audit"])
+        import_outcomes(tmp_path / name, out=out, item=item, arms=arms)
         with connect(open_run(out)) as connection:
             return connection.execute("SELECT arm, item_id, score, correct FROM evals ORDER BY ALL").fetchall()
 
@@ -135,7 +140,7 @@ def test_a_further_arm_may_have_any_name(imported, role):
 def test_a_missing_file_and_a_directory_are_errors(tmp_path):
     for source in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(AuditError, match=r"no such file|not readable"):
-            import_outcomes(source, out=tmp_path / "run", item="item_id", arms=ARMS, command_line=[])
+            import_outcomes(source, out=tmp_path / "run", arms=ARMS)
     assert not (tmp_path / "run").exists()
 
 
@@ -144,7 +149,7 @@ def test_an_existing_run_is_not_touched(tmp_path):
     before = (out / "run.json").read_bytes()
     (tmp_path / "x.csv").write_text(GOOD)
     with pytest.raises(AuditError, match="not empty"):
-        import_outcomes(tmp_path / "x.csv", out=out, item="item_id", arms=ARMS, command_line=[])
+        import_outcomes(tmp_path / "x.csv", out=out, arms=ARMS)
     assert (out / "run.json").read_bytes() == before
 
 
@@ -153,8 +158,10 @@ def test_the_manifest_says_where_the_outcomes_are_from(tmp_path, imported):
 
     imported(GOOD)
     source = open_run(tmp_path / "run").manifest.source
-    assert source["sha256"] == hashlib.sha256(GOOD.encode()).hexdigest()
-    assert (source["file"], source["item"], source["columns"]) == ("x.csv", "item_id", ARMS)
+    assert source["files"] == [
+        {"name": "x.csv", "sha256": hashlib.sha256(GOOD.encode()).hexdigest(), "bytes": len(GOOD)}
+    ]
+    assert (source["item"], source["columns"]) == ("item_id", ARMS)
 
 
 def test_scores_in_between_are_decided_without_counts(tmp_path, imported):
@@ -167,7 +174,9 @@ def test_scores_in_between_are_decided_without_counts(tmp_path, imported):
 def test_every_importer_is_documented_and_found_by_its_file(importer_id):
     module = load_importer(importer_id)
     assert len(module.__doc__ or "") > 60
-    assert callable(module.run)
+    assert callable(module.read)
+    assert callable(module.sniff)
+    assert isinstance(module.ITEM_COLUMN, bool)
 
 
 def test_an_unknown_importer_names_the_nearest():
@@ -191,5 +200,5 @@ def test_percent_is_told_how_to_become_a_score(imported):
 def test_roles_that_decide_does_not_know_are_noted(tmp_path):
     (tmp_path / "x.csv").write_text(GOOD)
     arms = {"base": "a", "treatment": "b"}
-    told = import_outcomes(tmp_path / "x.csv", out=tmp_path / "run", item="item_id", arms=arms, command_line=["audit"])
+    told = import_outcomes(tmp_path / "x.csv", out=tmp_path / "run", arms=arms)
     assert "--weights" in told

@@ -1,0 +1,133 @@
+"""From what stands on the command line to a run directory: which importer reads what, and what is told of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from analysis.errors import AuditError
+from analysis.nearest import hint
+from audits.store.preflights import require_free
+from runner.importers.engine.checks import check, few
+from runner.importers.engine.imported import Imported, ImportedArm, Options
+from runner.importers.engine.registry import importer_id, importer_ids, load_importer, recognise
+from runner.importers.engine.roles import check_role, together, with_roles
+from runner.importers.engine.source_files import refuse_pickle
+from runner.importers.engine.writing import write_run
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def import_run(
+    words: Sequence[str],
+    *,
+    arms: Pairs,
+    item: str | None,
+    out: Path | None,
+    command_line: list[str],
+) -> str:
+    """Import one source, or one an arm.
+
+    Args:
+        words: an importer's id, a path, or both in this order.
+        arms: role and value; with a path in `words` the value is the source's own name of an arm, else a path.
+        item: column that names the item.
+        out: run directory to make; None describes what it would hold and writes nothing.
+        command_line: for the manifest.
+
+    Returns:
+        What was imported, as lines for a person.
+
+    Raises:
+        AuditError: what was named is not there or not what it should be.
+    """
+    if out is not None:
+        require_free(out, None)
+    for role, _ in arms:
+        check_role(role)
+    named, source = _named(words, arms)
+    if source is not None:
+        _refuse_twice(arms)
+        imported = with_roles(_read(named, source, Options(item, dict(arms))), dict(arms))
+    elif arms:
+        imported = together([(role, Path(path), _read(named, Path(path), Options(item))) for role, path in arms])
+    else:
+        raise AuditError("name a source: `audit import PATH --out RUN`, or one an arm, as in --arm baseline=PATH")
+    check(imported)
+    if out is None:
+        return "\n".join(["nothing was written; this would be imported:", *_description(imported)])
+    write_run(imported, out, command_line)
+    return "\n".join([f"{out}: {_summary(imported)}", *_told(imported)])
+
+
+def _named(words: Sequence[str], arms: Pairs) -> tuple[str | None, Path | None]:
+    """Return the importer's id where the first word is one, and the source where one is named."""
+    if len(words) > 2:
+        raise AuditError(f"{few(words)}: one source is imported at a time; several are named as --arm ROLE=PATH")
+    known = importer_id(words[0]) if words else None
+    if len(words) == 2 and known is None:
+        raise AuditError(f'there is no importer "{words[0]}"{hint(words[0], importer_ids())}')
+    if len(words) == 1 and known is not None and not arms:
+        raise AuditError(
+            f"{words[0]} is an importer: name what it reads, as `audit import {words[0]} PATH`. A file of that name is "
+            f"./{words[0]}"
+        )
+    rest = words[1:] if known else words
+    return known, Path(rest[0]) if rest else None
+
+
+def _refuse_twice(arms: Pairs) -> None:
+    roles = [role for role, _ in arms]
+    for role in roles:
+        if roles.count(role) > 1:
+            raise AuditError(f"--arm {role} is given twice")
+
+
+def _read(named: str | None, source: Path, options: Options) -> Imported:
+    refuse_pickle(source)
+    importer = load_importer(named or recognise(source))
+    if options.item is not None and not importer.ITEM_COLUMN:
+        raise AuditError(f"--item: {source} is no table with a column to name; its items have ids of their own")
+    return importer.read(source, options)
+
+
+def _summary(imported: Imported) -> str:
+    arms = imported.arms
+    items = max((len(set(columns["item_id"])) for arm in arms for columns in arm.evals.values()), default=None)
+    rollouts = sum(len(columns["step"]) for arm in arms for columns in arm.rollouts.values())
+    steps = {step for arm in arms if arm.scalars for step in arm.scalars["step"]}
+    counts = [
+        *([f"{items} items"] if items is not None else []),
+        *([f"figures of {len(steps)} steps"] if steps else []),
+        *([f"{rollouts} rollouts"] if rollouts else []),
+    ]
+    grouped: dict[str, list[ImportedArm]] = {}
+    for arm in arms:
+        grouped.setdefault(arm.record.arm, []).append(arm)
+    named = [f"{name} ({found[0].record.name if len(found) == 1 else f'{len(found)} seeds'})"
+             for name, found in grouped.items()]  # fmt: skip
+    return f"{', '.join(counts)}, arms {', '.join(named)}"
+
+
+def _told(imported: Imported) -> Iterator[str]:
+    yield from (f"note: {line}" for line in imported.notes)
+    yield from (f"left out: {line}" for line in imported.ignored)
+    roles = {arm.record.role for arm in imported.arms}
+    if any(arm.evals for arm in imported.arms) and not {"baseline", "treatment"} <= roles:
+        yield "note: `audit decide` compares roles baseline and treatment, unless --weights names these"
+
+
+def _description(imported: Imported) -> Iterator[str]:
+    yield f"by {imported.importer}: {_summary(imported)}"
+    for file in imported.files:
+        yield f"file {file.name} ({file.bytes:,} bytes, sha256 {file.sha256[:12]}…)"
+    for arm in imported.arms:
+        record = arm.record
+        tables = [f"evals {checkpoint}: {len(columns['item_id'])} rows" for checkpoint, columns in arm.evals.items()]
+        tables += [f"rollouts of {len(arm.rollouts)} steps"] if arm.rollouts else []
+        tables += [f"scalars: {len(arm.scalars['step'])} rows"] if arm.scalars else []
+        held = ", ".join(tables) or "no table"
+        yield f"arm {record.arm}, seed {record.seed}, role {record.role} ({record.name}): {held}"
+        yield from (f"  {path} = {value!r}" for path, value in record.settings.items())
+    yield from (f"planned {path} = {value!r}" for path, value in imported.planned.items())
+    yield from (f"executed {path} = {value!r}" for path, value in imported.executed.items())
+    yield from (f"maps {line}" for line in imported.mapped)
+    yield from _told(imported)
