@@ -37,10 +37,10 @@ WITH strides AS (
         least(regr_count(mu, pi_minus_1), regr_count(mu, pi_plus_1)) AS n_1,
         coalesce(least(stddev_pop(mu), stddev_pop(pi)), 0) AS deviation,
         corr(mu, pi) AS at_0,
-        corr(mu, pi_minus_1) AS at_minus_1,
-        corr(mu, pi_plus_1) AS at_plus_1,
-        CASE WHEN regr_count(mu, pi_minus_2) >= 100 THEN corr(mu, pi_minus_2) END AS at_minus_2,
-        CASE WHEN regr_count(mu, pi_plus_2) >= 100 THEN corr(mu, pi_plus_2) END AS at_plus_2
+        coalesce(nullif(corr(mu, pi_minus_1), 'NaN'), 0) AS at_minus_1,
+        coalesce(nullif(corr(mu, pi_plus_1), 'NaN'), 0) AS at_plus_1,
+        CASE WHEN regr_count(mu, pi_minus_2) >= 100 THEN nullif(corr(mu, pi_minus_2), 'NaN') END AS at_minus_2,
+        CASE WHEN regr_count(mu, pi_plus_2) >= 100 THEN nullif(corr(mu, pi_plus_2), 'NaN') END AS at_plus_2
     FROM pairs
     GROUP BY GROUPING SETS ((arm, seed), (arm, seed, step))
 ), best AS (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_logprobs import imported_run, sequence_columns, sequences, write_sequences
+from made_logprobs import LENGTH, imported_run, sequence_columns, sequences, write_sequences
 from made_run import rewrite
 
 from audits.engine.audit import run_audit
@@ -64,6 +64,17 @@ def test_a_repeating_completion_correlates_at_several_lags_and_is_no_shift(tmp_p
         made["current"][:] = made["sampler"]
 
     assert audit_of(write_sequences(tmp_path / "run", repeat)).check.status == "pass"
+
+
+@pytest.mark.parametrize("place", [0, 1, LENGTH - 2, LENGTH - 1])
+def test_completions_that_vary_at_one_place_only_are_no_shift(place, tmp_path):
+    def still(arm, step, made):
+        varied = made["sampler"][:, place].copy()
+        made["sampler"][:] = -0.5
+        made["sampler"][:, place] = varied
+        made["current"][:] = made["sampler"]
+
+    assert audit_of(write_sequences(tmp_path / "run", still)).check.status == "pass"
 
 
 def test_drift_of_a_later_update_is_not_looked_at(tmp_path):
