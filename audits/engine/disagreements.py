@@ -15,7 +15,7 @@ from audits.store.scan import sql_text
 if TYPE_CHECKING:
     import duckdb
 
-HEAD, TAIL = 300, 500
+HEAD, TAIL = 200, 400
 """Characters that are kept of the beginning and of the end of a longer text."""
 
 KEPT_DISCORDANT, KEPT_CONCORDANT = 100, 6

@@ -1,12 +1,11 @@
-"""Provenance: the plan, the looks, and the hashes, versions and commands that the page rests on."""
+"""Provenance: the plan, and the hashes, versions and commands that the page rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from reports.display import LABEL_LIMIT, command, count, text
+from reports.display import LABEL_LIMIT, command, text
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
 ORDER = 90
-SHOWN_LOOKS = 100
 
 
 def build(inputs: ReportInputs) -> Section:
@@ -14,7 +13,6 @@ def build(inputs: ReportInputs) -> Section:
     tables = [
         _pairs("What the plan fixes", "Setting", inputs.plan_summary),
         _pairs("Where this page comes from", "Thing", inputs.provenance),
-        _looks(inputs.looks),
     ]
     return Section(
         id="provenance",
@@ -33,16 +31,10 @@ def build(inputs: ReportInputs) -> Section:
 
 
 def _takeaway(inputs: ReportInputs) -> str:
-    looks = len(inputs.looks)
-    looked = (
-        "No look at the outcomes is recorded."
-        if not looks
-        else "One look at the outcomes is recorded."
-        if looks == 1
-        else f"{count(looks)} looks at the outcomes are recorded."
-    )
-    known = "" if inputs.provenance else " Nothing is recorded about where the numbers come from."
-    return looked + known
+    plan = "What the plan fixes" if inputs.plan_summary else "No plan was sealed"
+    if not inputs.provenance:
+        return f"{plan}; nothing is recorded about where the numbers come from."
+    return f"{plan}, and the hashes, versions and commands that every number here rests on."
 
 
 def _pairs(caption: str, name: str, pairs: Mapping[str, str]) -> Table | None:
@@ -50,18 +42,3 @@ def _pairs(caption: str, name: str, pairs: Mapping[str, str]) -> Table | None:
         return None
     rows = tuple((text(str(key), LABEL_LIMIT), text(str(value))) for key, value in pairs.items())
     return Table(caption=caption, columns=(Column(name), Column("Value")), rows=rows)
-
-
-def _looks(looks: Sequence[Mapping[str, str]]) -> Table | None:
-    if not looks:
-        return None
-    shown = looks[-SHOWN_LOOKS:]
-    keys = list(dict.fromkeys(str(key) for look in shown for key in look))[:8]
-    first = len(looks) - len(shown) + 1
-    rows = tuple(
-        (str(first + index), *(text(str(look.get(key, "not recorded")), 200) for key in keys))
-        for index, look in enumerate(shown)
-    )
-    columns = (Column("Look", numeric=True), *(Column(text(key, LABEL_LIMIT)) for key in keys))
-    part = "" if len(shown) == len(looks) else f" (the last {SHOWN_LOOKS} of {count(len(looks))})"
-    return Table(caption=f"Looks at the outcomes, oldest first{part}", columns=columns, rows=rows)

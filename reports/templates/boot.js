@@ -1,5 +1,6 @@
 "use strict";
-// The page is whole without this: charts are drawn already. Here they get tooltips, and commands a copy button.
+// The page is whole without this: charts are drawn already. Here they get tooltips, commands a copy button,
+// and the list of items a field to search it.
 for (const plot of document.querySelectorAll(".plot[data-spec]")) {
   if (typeof vegaEmbed !== "function") break;
   const spec = JSON.parse(document.getElementById(plot.dataset.spec).textContent);
@@ -20,5 +21,17 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     const select = () => getSelection().selectAllChildren(source);
     if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, select);
     else select();
+  });
+}
+const search = document.getElementById("disagreements-search");
+if (search) {
+  const items = [...document.querySelectorAll("details.item")].map((item) => [item, item.textContent.toLowerCase()]);
+  const found = document.getElementById("disagreements-found");
+  search.closest("[hidden]").hidden = false;
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const [item, text] of items) item.hidden = !words.every((word) => text.includes(word));
+    const left = items.filter(([item]) => !item.hidden).length;
+    found.textContent = words.length ? `${left} of ${items.length} items` : "";
   });
 }
