@@ -52,8 +52,14 @@ def test_a_setting_that_one_arm_alone_states_is_inconclusive(tmp_path):
 
 
 def test_what_a_log_shows_of_one_arm_asks_nothing_of_the_other(tmp_path):
-    columns = {"n_tokens": 8, "stop_reason": ["length", *["stop"] * 19]}
-    path = write_outcomes(tmp_path / "run", {"baseline": [evals(right(3))], "treatment": [evals(right(4), **columns)]})
+    cut = [evals(right(4), n_tokens=8, stop_reason=["length", *["stop"] * 19])]
+    path = write_outcomes(tmp_path / "run", {"baseline": [evals(right(3))], "treatment": cut})
+    assert findings(path).check.status == "pass"
+
+
+def test_completions_of_other_lengths_that_ended_by_themselves_show_no_cap(tmp_path):
+    ended = [[evals(right(3), n_tokens=longest, stop_reason="stop")] for longest in (5, 8)]
+    path = write_outcomes(tmp_path / "run", {"baseline": ended[0], "treatment": ended[1]})
     assert findings(path).check.status == "pass"
 
 
