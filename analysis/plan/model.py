@@ -304,9 +304,7 @@ class Plan(PlanPart):
     decision_rule: DecisionRule
     budget: Budget | None = None
     sweep: Sweep | None = None
-    generation_audit: GenerationAudit | None = Field(
-        default=None, description="null: no training data were generated"
-    )
+    generation_audit: GenerationAudit | None = Field(default=None, description="null: no training data were generated")
 
     @model_validator(mode="after")
     def _names_resolve(self) -> "Plan":
