@@ -1,6 +1,9 @@
 """What a grader says about one completion."""
 
+import pkgutil
 from dataclasses import dataclass
+
+import analysis.graders
 
 
 @dataclass(frozen=True)
@@ -18,3 +21,9 @@ class Grade:
     correct: bool
     extracted: str | None
     extraction: str
+
+
+def grader_ids() -> tuple[str, ...]:
+    """Return the ids of all graders, sorted: the files of `analysis/graders/` beside this one."""
+    names = {module.name for module in pkgutil.iter_modules(analysis.graders.__path__)}
+    return tuple(sorted(names - {"grade"}))
