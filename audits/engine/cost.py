@@ -9,6 +9,8 @@ from audits.store.preflights import Comparison, read_result
 from audits.store.reader import Run, connect
 
 FEASIBILITY = "feasibility"
+TABLES = ("phases", "rollouts", "updates", "evals")
+"""What the view `phase_costs` reads."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Cost:
         gpus: how many GPUs the service is taken to hold; None where it was not recorded.
         budget: the plan's; None where it has none.
         predicted: the feasibility preflight's figures for the full run, `wall_minutes` and `gpu_hours`.
+        logged: which of the tables behind the phases hold a row.
     """
 
     phases: tuple[PhaseCost, ...]
@@ -48,6 +51,7 @@ class Cost:
     gpus: float | None
     budget: Budget | None
     predicted: tuple[Comparison, ...]
+    logged: tuple[str, ...]
 
 
 def cost_of(run: Run) -> Cost:
@@ -70,6 +74,7 @@ def cost_of(run: Run) -> Cost:
         gpus=_gpus(run.manifest),
         budget=run.sealed.plan.budget if run.sealed is not None else None,
         predicted=() if feasibility is None else tuple(feasibility.comparisons),
+        logged=tuple(table for table in TABLES if run.has(table)),
     )
 
 

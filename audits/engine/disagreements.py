@@ -23,6 +23,8 @@ KEPT_DISCORDANT, KEPT_CONCORDANT = 100, 6
 
 Cell = Literal["only_treatment", "only_baseline", "both", "neither", "alike"]
 _ROLES = ("treatment", "baseline")
+# `audit sql` knows no table that was never logged, and the query must be one that it takes.
+_NO_PROMPTS = "(SELECT NULL::VARCHAR AS prompt_id, NULL::VARCHAR AS question, NULL::VARCHAR AS gold)"
 _TEXTS = ("question", "gold", *(f"{role}_{name}" for role in _ROLES for name in ("extracted", "completion")))
 _PLAIN = tuple(f"{role}_{name}" for role in _ROLES for name in ("extraction", "stop_reason", "tokens"))
 
@@ -124,6 +126,7 @@ def disagreements(run: Run, *, texts: bool = True) -> Disagreements | None:
     sql = pass_text("paired_answers").format(
         treatment=sql_text(treatment),
         baseline=sql_text(baseline),
+        prompts="prompts" if run.has("prompts") else _NO_PROMPTS,
         seeds="true" if seeds is None else f"seed IN ({', '.join(str(seed) for seed in seeds)})",
     )
     with connect(run) as connection:

@@ -29,19 +29,25 @@ _BUDGET_COLUMNS = (
     Column("Predicted for the full run", numeric=True),
     Column("Prediction"),
 )
-_PHASES_COMMAND = "SELECT * FROM phase_costs ORDER BY ALL"
+_PHASES_QUERY = "SELECT * FROM phase_costs ORDER BY ALL"
+# `audit sql` knows a view only where each of its tables was logged.
+_QUERIES = {
+    "phases": ("seconds by phase", "SELECT arm, seed, phase, sum(seconds) AS seconds FROM phases GROUP BY ALL"),
+    "rollouts": ("tokens sampled", "SELECT arm, seed, sum(n_tokens) AS tokens FROM rollouts GROUP BY ALL"),
+    "updates": ("loss tokens", "SELECT arm, seed, sum(n_loss_tokens) AS tokens FROM updates GROUP BY ALL"),
+    "evals": ("tokens of evaluations", "SELECT arm, seed, sum(n_tokens) AS tokens FROM evals GROUP BY ALL"),
+}
 
 
 def build(inputs: ReportInputs) -> Section:
     """Return the cost section."""
     cost = inputs.cost
-    again = Command("cost-command", "the phases", command("audit", "sql", inputs.run, _PHASES_COMMAND))
     if cost is None or not (cost.phases or cost.budget or cost.predicted or cost.wall_seconds is not None):
         return Section(
             id="cost",
             title="Feasibility and cost",
             takeaway="Neither time nor tokens were logged, and no budget was planned: nothing is known of the cost.",
-            commands=(again,),
+            commands=_commands(inputs.run, cost),
         )
     tables = (_budget(cost), *((_phases(cost.phases),) if cost.phases else ()))
     return Section(
@@ -49,8 +55,19 @@ def build(inputs: ReportInputs) -> Section:
         title="Feasibility and cost",
         takeaway=f"{_time(cost)} {_tokens(cost)}",
         tables=tables,
-        commands=(again,),
+        commands=_commands(inputs.run, cost),
         notes=_notes(cost),
+    )
+
+
+def _commands(run: str, cost: "Cost | None") -> tuple[Command, ...]:
+    logged = () if cost is None else cost.logged
+    if cost is None or len(logged) == len(_QUERIES):
+        return (Command("cost-command", "the phases", command("audit", "sql", run, _PHASES_QUERY)),)
+    asked = [_QUERIES[table] for table in logged] or [("what was logged", "SHOW TABLES")]
+    return tuple(
+        Command(f"cost-command-{number}", gives, command("audit", "sql", run, query))
+        for number, (gives, query) in enumerate(asked)
     )
 
 

@@ -18,7 +18,7 @@ WITH by_seed AS (
     GROUP BY arm, item_id
 ), questions AS (
     SELECT prompt_id, min(question) AS question, min(gold) AS gold
-    FROM prompts
+    FROM {prompts}
     GROUP BY prompt_id
 )
 SELECT
