@@ -1,9 +1,10 @@
 """Power: the smallest true difference that this rule could have shown with these items."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reports.display import LABEL_LIMIT, command, count, number, text
+from reports.display import LABEL_LIMIT, NO_NUMBER, command, count, number, text
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
 if TYPE_CHECKING:
@@ -110,4 +111,4 @@ def _sentence(note: str) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{number(100 * share, 2)} pp"
+    return f"{number(100 * share, 2)} pp" if math.isfinite(share) else NO_NUMBER

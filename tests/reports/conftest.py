@@ -4,6 +4,8 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import made_charts
+import made_sections
 import pytest
 
 from analysis.paired.sample import PairedCounts
@@ -209,6 +211,8 @@ def page(**changes: Any) -> dict[str, Any]:
         "provenance": PROVENANCE,
         "looks": LOOKS,
         "plan_summary": PLAN,
+        **made_sections.sections(),
+        **made_charts.sections(),
     }
     return {**values, **changes}
 
@@ -262,11 +266,16 @@ def _empty() -> dict[str, Any]:
         gate=None,
         preflights=None,
         integrity=None,
+        power=None,
+        disagreements=None,
+        cost=None,
+        deviations=(),
         drift=[],
         curve=[],
         provenance={},
         looks=[],
         plan_summary={},
+        **made_charts.nothing(),
     )
 
 
@@ -282,6 +291,8 @@ def _not_numbers() -> dict[str, Any]:
             status="inconclusive",
         ),
         drift=[DriftRow("a", 0, step, 0, 0, None, nan, nan, nan, nan, None) for step in range(3)],
+        **made_sections.without_numbers(),
+        **made_charts.without_numbers(),
         curve=[CheckpointScore("a", 0, f"step{step:06d}", 9, 2, nan, nan, nan, "none") for step in range(3)],
     )
 
@@ -310,6 +321,8 @@ def hostile(text: str) -> dict[str, Any]:
         "provenance": {text: text},
         "looks": [{text: text}],
         "plan_summary": {text: text, "decoding": text},
+        **made_sections.hostile(text),
+        **made_charts.hostile(text),
     }  # fmt: skip
 
 

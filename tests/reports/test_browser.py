@@ -197,3 +197,39 @@ def test_it_prints_with_every_table_open(visit):
     printed = page.pdf(prefer_css_page_size=True)
     assert printed.startswith(b"%PDF")
     assert 20_000 < len(printed) < 1_000_000
+
+
+def test_items_are_searched_by_their_words(visit):
+    page = visit("validated")
+    items = page.locator("details.item")
+    total = items.count()
+    assert total > 50
+    field = page.get_by_label("Show items with these words")
+    field.focus()
+    page.keyboard.type("NEITHER-0003 dppo")
+    assert page.locator("details.item:visible .name").all_inner_texts() == ["neither-0003"]
+    assert page.locator("#disagreements-found").inner_text() == f"1 of {total} items"
+    field.fill("no such words")
+    assert page.locator("details.item:visible").count() == 0
+    assert page.locator("#disagreements-found").inner_text() == f"0 of {total} items"
+    field.fill(" ")
+    assert page.locator("details.item:visible").count() == total
+    assert page.locator("#disagreements-found").inner_text() == ""
+    assert page.heard == []
+
+
+def test_without_scripts_every_item_is_listed_and_no_field_is_shown(visit):
+    page = visit("validated", java_script_enabled=False)
+    assert page.locator("details.item:visible").count() == page.locator("details.item").count() > 50
+    assert page.locator("#disagreements-search:visible").count() == 0
+
+
+def test_an_item_opens_by_keyboard_and_both_answers_stand_side_by_side(visit):
+    page = visit("validated", java_script_enabled=False)
+    first = page.locator("details.item").first
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    left, right = first.locator(".pair > div").all()
+    assert left.bounding_box()["y"] == right.bounding_box()["y"]
+    page.set_viewport_size({"width": 375, "height": 900})
+    assert left.bounding_box()["y"] < right.bounding_box()["y"]
