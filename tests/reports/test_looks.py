@@ -1,0 +1,85 @@
+"""Looks and deviations: who looked, what was waived, and whether what ran was what was planned."""
+
+import made_sections
+import pytest
+
+from reports.parts import ReportInputs
+from reports.sections.looks import build
+
+
+def section(make, **changes):
+    return build(ReportInputs(**make.page(**changes)))
+
+
+@pytest.mark.parametrize(
+    ("looks", "said"),
+    [
+        ([], "No look at the outcomes is recorded."),
+        ([{"method": "x"}], "One look at the outcomes is recorded."),
+        ([{"method": "x"}] * 1200, "1,200 looks at the outcomes are recorded."),
+    ],
+)
+def test_looks_are_counted(make, looks, said):
+    assert section(make, looks=looks).takeaway.startswith(said)
+
+
+def test_the_last_looks_are_listed_by_their_number_and_in_one_order_of_columns(make):
+    looks = [
+        {"verdict": "tie", "registered": "True", "looked_at": f"t{number}", "mood": "calm"} for number in range(102)
+    ]
+    table = section(make, looks=looks).tables[0]
+    assert table.caption == "Looks at the outcomes, oldest first (the last 100 of 102)"
+    assert [column.name for column in table.columns] == ["Look", "Looked at (UTC)", "Verdict", "Registered", "mood"]
+    assert table.rows[0] == ("3", "t2", "tie", "yes", "calm")
+    assert table.rows[-1][:2] == ("102", "t101")
+
+
+def test_a_waiver_stands_with_owner_reason_and_end(make):
+    table = section(make).tables[1]
+    assert table.rows[0] == (
+        "waiver", "pilot", "restoration, inconclusive, is accepted", "the service hides it", "A. Reviewer",
+        "2026-02-01", "policy.json",
+    )  # fmt: skip
+    assert table.rows[1][3:6] == ("none stated", "none stated", "no end")
+    assert "Deviations recorded: waiver (1), interruption (1)." in section(make).takeaway
+
+
+def test_a_run_without_deviations_says_so(make):
+    built = section(make, deviations=())
+    assert "No waiver, interruption, service fault or superseded plan is recorded." in built.takeaway
+    assert [table.caption for table in built.tables] == ["Looks at the outcomes, oldest first"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("pass", "Every planned setting that was logged is the one that was executed."),
+        ("fail", "Planned against executed settings: fail."),
+        ("inconclusive", "Planned against executed settings: inconclusive."),
+        ("not_applicable", "There are no planned settings to compare with what was executed."),
+    ],
+)
+def test_planned_and_executed_settings_are_compared_where_the_audit_did(make, status, said):
+    found = make.check(
+        id="executed_settings", status=status, value=2.0, rows_examined=94, reason="2 differ", notes=("51 planned",)
+    )
+    built = section(make, integrity=make.gate(found))
+    assert said in built.takeaway
+    table = built.tables[-1]
+    assert ("Differences", "2") in table.rows
+    assert ("Settings examined", "94") in table.rows
+    assert ("Reason", "2 differ") in table.rows
+    assert ("Note", "51 planned") in table.rows
+
+
+@pytest.mark.parametrize("integrity", [None, "other audits"])
+def test_settings_that_nobody_compared_are_not_called_equal(make, integrity):
+    built = section(make, integrity=None if integrity is None else make.gate(make.check()))
+    assert "Planned and executed settings were not compared." in built.takeaway
+
+
+def test_more_deviations_than_fit_are_counted(make):
+    many = tuple(made_sections.deviation(what=f"number {number}") for number in range(140))
+    table = section(make, deviations=many).tables[1]
+    assert len(table.rows) == 100
+    assert "(100 of 140)" in table.caption
