@@ -76,7 +76,8 @@ def test_hostile_questions_have_the_hash_that_the_runner_logs(tmp_path):
 
 
 def test_a_short_question_that_stands_in_the_frame_too_has_the_same_frame(tmp_path):
-    path = asked(tmp_path / "run", ["24", "35", "17", "C"], frame="Compute 1+1=2, C. {question}=")
+    only_tested = ["train"] * 6 + ["test"] * 2
+    path = asked(tmp_path / "run", ["24", "35", "17", "C"], frame="Compute 1+1=2, C. {question}=", split=only_tested)
     assert findings(path).check.status == "pass"
 
 
