@@ -19,6 +19,7 @@ test-slow: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python tests/bench/decisions.py
 	PYTHONPATH=tests $(BIN)/python tests/bench/gate.py --sizes $(BENCH_SIZES)
+	PYTHONPATH=tests $(BIN)/python tests/bench/integrity.py
 
 # Executes the official loss from a checkout of sail-sg/Stable-RL at the pinned commit, which nothing else needs.
 parity: $(STAMP)

@@ -23,7 +23,7 @@ def graded_evals(completions, *, grader="numeric_exact", gold="18", stop_reason=
 
 
 def write_graded(path, by_arm, *, grader="numeric_exact", task="addition"):
-    """Write a run of the demo plan with this grader: evaluations of each arm, no step tables."""
+    """Write a run of the demo plan that names this grader and task: evaluations of each arm, no step tables."""
     plan = made_plan(evaluation__grader=grader, task__id=task)
     seal = sealed(plan)
     manifest = Manifest(run_id=path.name, kind="full", status="complete", arms=arms_of(plan), plan_sha256=seal.sha256,

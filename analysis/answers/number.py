@@ -14,7 +14,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
-LONGEST_ANSWER = 1000
+_LONGEST_ANSWER = 1000
 """Characters. Longer text is no answer but an essay; it keeps every pattern below fast on hostile text."""
 _MOST_DIGITS = 200
 """More digits than any answer has, written out or through an exponent."""
@@ -87,7 +87,7 @@ def number_of(text: str) -> Fraction | None:
     """
     if _SHORT_INTEGER.fullmatch(text):
         return Fraction(int(text))
-    if len(text) > LONGEST_ANSWER or ".." in text or "…" in text:
+    if len(text) > _LONGEST_ANSWER or ".." in text or "…" in text:
         return None
     answer = _without_name(_unwrapped(text if text.isascii() else _plain_signs(text)))
     if answer is None:

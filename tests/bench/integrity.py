@@ -15,15 +15,20 @@ from pathlib import Path
 
 from made_run import evals, write_outcomes
 
-_LINE = "She sells {0} eggs at $2 each, which is 2 * {0} = $<<2*{0}={1}>>{1}, and keeps 1,234 of them for the week.\n"
+_LINE = "{2} sells {0} eggs at $2 each, which is 2 * {0} = $<<2*{0}={1}>>{1}, and 1,234 of them stay for the week.\n"
 
 
-def solutions(n: int) -> dict[str, list[object]]:
-    """Return evaluation columns of n different completions with their labels; two in three are right."""
+def solutions(n: int, name: str) -> dict[str, list[object]]:
+    """Return evaluation columns of n different completions with their labels; two in three are right.
+
+    Args:
+        n: how many.
+        name: of whom they tell, so that no arm has another's.
+    """
     golds = [str(2 * (number + 3)) for number in range(n)]
     endings = ["#### {}", r"So the answer is \boxed{{{}}}.", "A: {}"]
     texts = [
-        "".join(_LINE.format(number + step, 2 * (number + step)) for step in range(4))
+        "".join(_LINE.format(number + step, 2 * (number + step), name) for step in range(4))
         + endings[number % 3].format(2 * (number + 3) + (number % 3 == 1))
         for number in range(n)
     ]
@@ -34,8 +39,8 @@ def solutions(n: int) -> dict[str, list[object]]:
 
 def write_completions(path: Path, n: int) -> Path:
     """Write imported outcomes with n completions in two arms."""
-    half = solutions(n // 2)
-    return write_outcomes(path, {"treatment": [half], "baseline": [half]})
+    arms = {"treatment": [solutions(n // 2, "Janet")], "baseline": [solutions(n // 2, "Kylar")]}
+    return write_outcomes(path, arms)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

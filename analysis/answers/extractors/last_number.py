@@ -16,13 +16,15 @@ _DIGITS = r"(?:\d+(?:,\d+|(?:\\,|\{,\}|,\\!|[\u2009\u202f\u00a0])\d{3}(?!\d))*(?
 _RAISED = r"(?:[ \t]*\^[ \t]*(?:\{[ \t]*[+-]?\d+[ \t]*\}|[+-]?\d+)|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+)"
 _FRAC = r"\\[dt]?frac[ \t]*\{[ \t]*[+-]?[\d.,]+[ \t]*\}[ \t]*\{[ \t]*[+-]?[\d.,]+[ \t]*\}"
 _NUMBER = re.compile(
+    # Where no number can begin, the engine need not try the rest.
+    r"(?=[\d.$€£¥+−–﹣－\\½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞-])"
     r"(?<![\d^_])(?<!\d[.,])(?<![\^_][{+−-])(?<!\^\{[+−-])"
     r"(?:(?<![\w)\]}.])[+−–﹣－-])?(?:\\?\$|[€£¥])?(?:(?<=[$€£¥])[−-])?"
     rf"(?:{_FRAC}|{_DIGITS}"
     rf"(?:{_FRAC}|[ \t]?[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]|[ \t]\d+/\d+(?![\d/])|[eE][+-]?\d+(?!\w)|/[+-]?{_DIGITS}(?!/)"
     rf"|[ \t]*(?:\\times|\\cdot|[×·*])[ \t]*10{_RAISED}|{_RAISED})?|[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])"
 )
-_FEW = 64
+_FEW = 8
 """Characters that are looked at together, from the end, in whole lines: no number goes over the end of a line."""
 
 
