@@ -19,22 +19,35 @@ WITH found AS (
             END
         ) AS recomputed
     FROM found
+), raw AS (
+    SELECT *, sha256(before || '{question}' || after) AS raw_frame FROM framed WHERE is_framed
+), commonest AS (
+    SELECT raw_frame AS commonest_frame, any_value(before) AS trained_before, any_value(after) AS trained_after
+    FROM raw
+    WHERE split = 'train'
+    GROUP BY raw_frame
+    ORDER BY count(*) DESC, raw_frame
+    LIMIT 1
 ), frames AS (
-    SELECT *, sha256(before || '{question}' || after) AS frame FROM framed WHERE is_framed
+    SELECT
+        prompt_id, split, before, after, trained_before, trained_after,
+        CASE
+            WHEN rendered IN (trained_before || question || trained_after, trained_before || bare || trained_after)
+                THEN commonest_frame
+            ELSE raw_frame
+        END AS frame
+    FROM raw
+    LEFT JOIN commonest ON true
 ), trained AS (
     SELECT frame, count(*) AS n, any_value(before) AS before, any_value(after) AS after
     FROM frames
     WHERE split = 'train'
     GROUP BY frame
-), commonest AS (
-    SELECT before AS trained_before, after AS trained_after FROM trained ORDER BY n DESC, frame LIMIT 1
 ), unlike AS (
-    SELECT prompt_id, split, frame, before, after, trained_before, trained_after
+    SELECT *
     FROM frames
     ANTI JOIN trained USING (frame)
-    CROSS JOIN commonest
-    WHERE split <> 'train'
-        AND rendered NOT IN (trained_before || question || trained_after, trained_before || bare || trained_after)
+    WHERE split <> 'train' AND trained_before IS NOT NULL
 ), sides AS (
     SELECT split_part(setting, '.', 1) AS side, split_part(setting, '.', 2) AS name, executed
     FROM derived_settings
