@@ -8,9 +8,10 @@ from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol, cast
 
+import reports.comparison
 import reports.sections
 from reports.display import LABEL_LIMIT, TEXT_LIMIT, VERDICT_SIGNS, text
-from reports.parts import ReportInputs, Section
+from reports.parts import ComparisonInputs, ReportInputs, Section
 
 # A section's ORDER places it, and says in which group: the first whose limit lies above it.
 GROUPS = ((30, "Decision"), (80, "Evidence"), (1000, "Record"))
@@ -86,4 +87,19 @@ def build_report(inputs: ReportInputs) -> ReportModel:
         sign=VERDICT_SIGNS.get(verdict, "?"),
         groups=grouped((module.ORDER, module.build(inputs)) for _, module in section_modules()),
         folder="sections",
+    )
+
+
+def build_comparison(inputs: ComparisonInputs) -> ReportModel:
+    """Return the page that compares two runs."""
+    verdicts = ["none" if run.decision is None else text(run.decision.verdict, LABEL_LIMIT) for _, run in inputs.named]
+    modules = section_modules(reports.comparison)
+    return ReportModel(
+        kind="Comparison of two runs",
+        run=" and ".join(text(run.run, TEXT_LIMIT) for _, run in inputs.named),
+        title=" and ".join(f"{name}: {text(run.title, 200) or 'untitled'}" for name, run in inputs.named),
+        verdict=" and ".join(verdicts),
+        sign="",
+        groups=grouped((module.ORDER, module.build(inputs)) for _, module in modules),
+        folder="comparison",
     )

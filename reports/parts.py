@@ -12,8 +12,9 @@ from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 
 if TYPE_CHECKING:
-    from audits.engine.comparison import ArmChanges, Differences
     from analysis.power_answer import PowerAnswer
+    from audits.engine.calibration import Calibration
+    from audits.engine.comparison import ArmChanges, Differences
     from audits.engine.cost import Cost
     from audits.engine.curve import CheckpointScore
     from audits.engine.deviations import Deviation
@@ -200,7 +201,8 @@ class Curve:
         points: in the order in which each line goes through them.
         marks: vertical lines, for example a registered threshold.
         levels: horizontal lines.
-        diagonal: draw the line on which both quantities agree; both axes then go from 0 to 1.
+        span: ends of the horizontal axis, None for those of the points.
+        diagonal: draw the line on which both quantities agree; the vertical axis then has the same ends.
         log_x: the quantity is above 0 and drawn by its logarithm.
         root_y: the value is 0 or more and drawn by its square root, so that small ones are seen beside large ones.
     """
@@ -211,6 +213,7 @@ class Curve:
     points: tuple[CurvePoint, ...]
     marks: tuple[float, ...] = ()
     levels: tuple[float, ...] = ()
+    span: tuple[float, float] | None = None
     diagonal: bool = False
     log_x: bool = False
     root_y: bool = False

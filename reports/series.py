@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from reports.display import count, decimals, number
+from reports.display import brief, count, decimals, number
 
 
 class Stepped(Protocol):
@@ -47,11 +47,10 @@ def describe(series: Series) -> str:
     if min(values) == max(values):
         return f"The same value, {number(values[0])}, in all {count(len(values))} steps that have a number.{gaps}"
     (first_step, first), (last_step, last) = finite[0], finite[-1]
-    places = _places(values)
+    shown = _showing(values)
     return (
-        f"{number(first, places)} at step {first_step}, {number(last, places)} at step {last_step}; "
-        f"between {number(min(values), places)} and {number(max(values), places)} "
-        f"over {count(len(values))} steps.{gaps}"
+        f"{shown(first)} at step {first_step}, {shown(last)} at step {last_step}; "
+        f"between {shown(min(values))} and {shown(max(values))} over {count(len(values))} steps.{gaps}"
     )
 
 
@@ -93,9 +92,10 @@ def sampled(
     return [row for row in rows if row.step in steps_kept and series(row) in kept], notes
 
 
-def _places(values: Sequence[float]) -> int | None:
-    """Return decimals that keep the extremes apart; None (significant digits) for very large or small values."""
+def _showing(values: Sequence[float]) -> Callable[[float], str]:
+    """Return how to show values so that the extremes differ; by significant digits if very large or small."""
     largest = max(abs(value) for value in values)
     if largest >= 1e6 or largest < 1e-3:
-        return None
-    return decimals([min(values), max(values), values[0], values[-1]], at_least=3)
+        return brief if brief(min(values)) != brief(max(values)) else number
+    places = decimals([min(values), max(values), values[0], values[-1]], at_least=3)
+    return lambda value: number(value, places)

@@ -3,22 +3,32 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from analysis.errors import AuditError
 from analysis.plan.model import Plan
+from audits.engine.calibration import calibration
 from audits.engine.check import CheckReport
+from audits.engine.comparison import executed_differences, item_changes, planned_differences
+from audits.engine.cost import cost_of
 from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
+from audits.engine.deviations import deviations
+from audits.engine.disagreements import disagreements
 from audits.engine.drift import drift_by_step
 from audits.engine.gate import evaluate_gate
 from audits.engine.integrity import integrity_report
+from audits.engine.mask_curve import mask_curves
 from audits.engine.pilot_evidence import pilot_gate, pilot_preflights
 from audits.engine.standing import started_on
+from audits.engine.training import training_steps
 from audits.store.looks import read_looks
 from audits.store.reader import Run
+from runner.power_question import Options, ask
 
 if TYPE_CHECKING:
+    from analysis.power_answer import PowerAnswer
     from reports.model import ReportModel
-    from reports.parts import ReportInputs
+    from reports.parts import ComparisonInputs, ReportInputs
 
 
 def build_page(run: Run) -> "ReportModel":
@@ -32,8 +42,12 @@ def build_page(run: Run) -> "ReportModel":
     return build_report(report_inputs(run))
 
 
-def report_inputs(run: Run) -> "ReportInputs":
+def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
     """Return what the report of a run is made from: decision, gate of its pilot, drift, provenance, looks and more.
+
+    Args:
+        run: the run.
+        redact: leave out questions, gold answers, completions and what was extracted from them.
 
     Raises:
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
@@ -55,7 +69,49 @@ def report_inputs(run: Run) -> "ReportInputs":
         curve=validation_curve(run),
         preflights=pilot_preflights(run),
         integrity=integrity_report(run, today=started_on(run)),
+        power=_power(run),
+        disagreements=disagreements(run, texts=not redact),
+        cost=cost_of(run),
+        deviations=deviations(run),
+        redacted=redact,
+        training=training_steps(run),
+        mask_curves=mask_curves(run, plan),
+        calibration=calibration(run),
     )
+
+
+def comparison_inputs(first: Run, second: Run, *, redact: bool = False) -> "ComparisonInputs":
+    """Return what a page that compares two runs is made from.
+
+    Raises:
+        AuditError: see `report_inputs`.
+    """
+    from reports.parts import ComparisonInputs
+
+    return ComparisonInputs(
+        first=report_inputs(first, redact=redact),
+        second=report_inputs(second, redact=redact),
+        plan_sha256=(_plan_sha256(first), _plan_sha256(second)),
+        planned=planned_differences(first, second),
+        executed=executed_differences(first, second),
+        items=item_changes(first, second),
+    )
+
+
+def _plan_sha256(run: Run) -> str | None:
+    return None if run.sealed is None else run.sealed.sha256
+
+
+def _power(run: Run) -> "PowerAnswer | None":
+    """What the rule could show with these items; where no item tells a rule's power, a note says why."""
+    from analysis.power_answer import PowerAnswer
+
+    if not run.has("evals"):
+        return None
+    try:
+        return ask(Options(), None, run.path)
+    except AuditError as error:
+        return PowerAnswer((), None, (error.message,))
 
 
 def _decision(run: Run) -> DecisionReport | None:

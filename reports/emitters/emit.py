@@ -4,6 +4,7 @@ from typing import TextIO
 
 from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
+from reports.parts import ComparisonInputs, ReportInputs
 
 
 def emit_checks(report: CheckReport, format: str, stream: TextIO, *, command: str) -> None:
@@ -78,3 +79,43 @@ def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:
         from reports.emitters.github import decision_github
 
         stream.write(decision_github(report, file=f"{report.run}/run.json") + "\n")
+
+
+def report_text(inputs: ReportInputs, format: str) -> str:
+    """Return a run's report as `html`, `md` or `json`."""
+    from reports.model import build_report
+
+    model = build_report(inputs)
+    if format == "html":
+        from reports.emitters.html import render_html
+
+        return render_html(model)
+    if format == "md":
+        from reports.emitters.markdown import render_markdown
+
+        found = {"gate": inputs.gate, "preflight": inputs.preflights, "integrity": inputs.integrity}
+        return render_markdown(model, {name: report for name, report in found.items() if report is not None})
+    from reports.emitters.json import dumps
+    from reports.emitters.page_object import page_object, results_object
+
+    return dumps(page_object(model) | results_object(inputs)) + "\n"
+
+
+def comparison_text(inputs: ComparisonInputs, format: str) -> str:
+    """Return the comparison of two runs as `html`, `md` or `json`."""
+    from reports.model import build_comparison
+
+    model = build_comparison(inputs)
+    if format == "html":
+        from reports.emitters.html import render_html
+
+        return render_html(model)
+    if format == "md":
+        from reports.emitters.markdown import render_markdown
+
+        return render_markdown(model, {})
+    from reports.emitters.json import dumps
+    from reports.emitters.page_object import page_object, results_object
+
+    runs = {name: results_object(run) for name, run in inputs.named}
+    return dumps(page_object(model) | {"runs": runs}) + "\n"

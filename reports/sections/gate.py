@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from audits.engine.check import Check, CheckReport, StepValue, combine
@@ -68,18 +68,21 @@ def build(inputs: ReportInputs) -> GateSection:
         )
     profiled = [check for check in gate.checks if check.steps]
     shown = profiled[:SHOWN_PROFILES]
+    drawn = [check for check in shown if _moves(check)]
     notes = []
     if len(profiled) > len(shown):
         notes.append(f"{count(len(shown))} of {count(len(profiled))} profiles over steps are shown.")
-    undrawn = sum(not _numeric(check) for check in shown)
-    if undrawn:
-        notes.append(f"{count(undrawn)} of these profiles have words or no numbers, and are tables only.")
+    if len(drawn) < len(shown):
+        notes.append(
+            f"{count(len(shown) - len(drawn))} profiles are the same in every step, or have words or no numbers: "
+            "they stand in the table only."
+        )
     return GateSection(
         id="gate",
         title="Activation gate",
         takeaway=_takeaway(gate),
-        figures=tuple(_figure(f"gate-{index}", check) for index, check in enumerate(shown) if _numeric(check)),
-        tables=(*_in_full(gate, inputs.gate_in_full), *(_profile(check) for check in shown)),
+        figures=tuple(_figure(f"gate-{index}", check) for index, check in enumerate(drawn)),
+        tables=(*_in_full(gate, inputs.gate_in_full), *_profiles(shown)),
         commands=_commands(inputs.run, gate, inputs.gate_in_full),
         notes=tuple(notes),
         state=gate.status,
@@ -214,10 +217,13 @@ def _sampled(check: Check) -> list[StepValue]:
     return sorted(found, key=lambda item: (item.arm, item.seed, item.step))[: 8 * SHOWN_STEPS]
 
 
-def _numeric(check: Check) -> bool:
-    """Return whether the profile can be drawn: a step's value may also be a word, or no number."""
+def _moves(check: Check) -> bool:
+    """Return whether the profile is worth a chart: its values are numbers (not words), and not all the same."""
     values = [item.value for item in check.steps]
-    return not any(isinstance(value, str) for value in values) and any(math.isfinite(float(value)) for value in values)
+    if any(isinstance(value, str) for value in values):
+        return False
+    finite = {float(value) for value in values if math.isfinite(float(value))}
+    return len(finite) > 1 or (len(finite) == 1 and not all(math.isfinite(float(value)) for value in values))
 
 
 def _figure(name: str, check: Check) -> Figure:
@@ -226,7 +232,7 @@ def _figure(name: str, check: Check) -> Figure:
     )
     limits = () if check.limit is None else (check.limit.min, check.limit.max)
     takeaway = _profile_sentence(check)
-    title = text(check.id, LABEL_LIMIT)
+    title = text(check.id, LABEL_LIMIT) + (f" ({text(check.arm, 30)})" if check.arm else "")
     return Figure(
         id=name,
         label=f"{title} over steps. {takeaway}",
@@ -253,21 +259,12 @@ def _profile_sentence(check: Check) -> str:
     return " ".join(sentences) + more
 
 
-def _profile(check: Check) -> Table:
-    kept = _sampled(check)
-    part = "" if len(kept) == len(check.steps) else f" ({count(len(kept))} of {count(len(check.steps))} rows)"
-    rows = tuple(
-        (
-            str(item.step),
-            text(item.arm, 30),
-            str(item.seed),
-            text(item.value, 40) if isinstance(item.value, str) else number(item.value),
-            NO_COUNT if item.numerator is None else count(item.numerator),
-            count(item.denominator),
-        )
-        for item in kept
-    )
+def _profiles(checks: Sequence[Check]) -> tuple[Table, ...]:
+    rows = tuple(row for check in checks for row in _profile(check))
+    total = sum(len(check.steps) for check in checks)
+    part = "" if len(rows) == total else f" ({count(len(rows))} of {count(total)} rows)"
     columns = (
+        Column("Check"),
         Column("Step", numeric=True),
         Column("Arm"),
         Column("Seed", numeric=True),
@@ -275,7 +272,20 @@ def _profile(check: Check) -> Table:
         Column("Counted", numeric=True),
         Column("Of", numeric=True),
     )
-    return Table(caption=f"{text(check.id, LABEL_LIMIT)} by step{part}", columns=columns, rows=rows, folded=True)
+    return (Table(f"The checks by step{part}", columns, rows, folded=True),) if rows else ()
+
+
+def _profile(check: Check) -> Iterator[tuple[str, ...]]:
+    for item in _sampled(check):
+        yield (
+            text(check.id, LABEL_LIMIT),
+            str(item.step),
+            text(item.arm, 30),
+            str(item.seed),
+            text(item.value, 40) if isinstance(item.value, str) else number(item.value),
+            NO_COUNT if item.numerator is None else count(item.numerator),
+            count(item.denominator),
+        )
 
 
 NO_COUNT = "not a share"

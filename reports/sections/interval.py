@@ -65,7 +65,7 @@ def build(inputs: ReportInputs) -> Section:
     figures, tables = [], []
     for index, criterion in enumerate(shown):
         readings = list(_readings(report, criterion))
-        if any(_drawable(item.result) for item in readings):
+        if any(drawable(item.result) for item in readings):
             figures.append(_figure(f"interval-{index}", report, criterion, readings))
         tables.append(_table(criterion, readings))
     return Section(
@@ -109,7 +109,7 @@ def _same(report: DecisionReport, others: tuple[CriterionResult, ...]) -> bool:
 
 def _figure(name: str, report: DecisionReport, criterion: CriterionResult, readings: list[_Reading]) -> Figure:
     scale = Scale.of(criterion.bounds)
-    drawn = [item for item in readings if _drawable(item.result)]
+    drawn = [item for item in readings if drawable(item.result)]
     rows = tuple(
         ForestRow(
             label=f"{text(item.method, 40)} · {item.role}",
@@ -141,7 +141,8 @@ def _figure(name: str, report: DecisionReport, criterion: CriterionResult, readi
     )
 
 
-def _drawable(result: CriterionResult) -> bool:
+def drawable(result: CriterionResult) -> bool:
+    """Return whether estimate and both limits are numbers."""
     return all(math.isfinite(value) for value in (result.estimate, result.lower, result.upper))
 
 
@@ -217,7 +218,7 @@ def _commands(report: DecisionReport) -> tuple[Command, ...]:
 
 def _notes(report: DecisionReport) -> tuple[str, ...]:
     notes = []
-    if not all(_drawable(criterion) for criterion in report.criteria):
+    if not all(drawable(criterion) for criterion in report.criteria):
         notes.append("An interval without numbers is not drawn.")
     if len(report.criteria) > SHOWN_CRITERIA:
         notes.append(f"{SHOWN_CRITERIA} of {count(len(report.criteria))} criteria are shown; the command gives all.")

@@ -1,5 +1,6 @@
-"""`audit report`: one HTML page for a reviewer."""
+"""`audit report`: one run's page for a reviewer, or two runs side by side."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,26 +9,63 @@ import typer
 from runner.arguments import RunArgument
 
 
+class PageFormat(StrEnum):
+    """The formats of a report: for a reviewer, for a pull request, for programs."""
+
+    html = "html"
+    md = "md"
+    json = "json"
+
+
 def command(
     run: RunArgument = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run.")] = None,
+    other: Annotated[str | None, typer.Argument(help="A second run, to compare the first with.")] = None,
+    format: Annotated[PageFormat, typer.Option(help="html is one file, md fits a pull request.")] = PageFormat.html,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, - for stdout; default: report.html in the run, md and json on stdout."),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out questions, answers and completions; item ids stay.")
+    ] = False,
 ) -> None:
-    """Write the decision report as one file that needs no network. It records no look at the outcomes."""
-    from analysis.errors import AuditError
-    from audits.store.durable import write_whole
-    from audits.store.location import is_local
+    """Write the decision report as one file that needs no network. It records no look at the outcomes.
+
+    With two runs: their verdicts, gates, settings and items side by side, in comparison.html in the first run.
+    """
     from audits.store.reader import open_run
-    from reports.emitters.html import render_html
-    from runner.pages import build_page
+    from reports.emitters.emit import comparison_text, report_text
+    from runner.pages import comparison_inputs, report_inputs
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run))
-    if out is None and not is_local(opened.path):
-        raise AuditError(f"{opened.path}: the page cannot be written there. Name a file of this machine with --out")
-    page = render_html(build_page(opened)).encode()
-    target = out if out is not None else opened.path / "report.html"
+    if other is None:
+        written, name = report_text(report_inputs(opened, redact=redact), format.value), "report.html"
+    else:
+        inputs = comparison_inputs(opened, open_run(choose_run(other)), redact=redact)
+        written, name = comparison_text(inputs, format.value), "comparison.html"
+    if str(out) == "-" or (out is None and format is not PageFormat.html):
+        typer.echo(written, nl=False)
+        return
+    target = _target(opened.path, out, name)
+    _write(target, written.encode())
+    typer.echo(f"{target} ({len(written.encode()) / 1e6:.2f} MB)")
+
+
+def _target(run: Path, out: Path | None, name: str) -> Path:
+    from analysis.errors import AuditError
+    from audits.store.location import is_local
+
+    if out is None and not is_local(run):
+        raise AuditError(f"{run}: the page cannot be written there. Name a file of this machine with --out")
+    return out if out is not None else run / name
+
+
+def _write(target: Path, page: bytes) -> None:
+    from analysis.errors import AuditError
+    from audits.store.durable import write_whole
+
     try:
         write_whole(target, page)
     except OSError as error:
         raise AuditError(f"{target}: cannot be written ({error.strerror}). Choose another place with --out") from error
-    typer.echo(f"{target} ({len(page) / 1e6:.2f} MB)")

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 import reports
+import reports.comparison
+import reports.sections
 from reports.emitters.html import render_html
 from reports.model import build_report, section_modules
-from reports.parts import ReportInputs
+from reports.parts import ReportInputs, Section
 from reports.vega import clean_svg
 
 ROOT = Path(reports.__file__).parent
@@ -98,17 +100,24 @@ def test_a_page_is_built_in_time(pages):
     assert time.process_time() - started < 6.0
 
 
-def test_every_section_owes_an_order_a_docstring_and_a_template():
-    found = section_modules()
+@pytest.mark.parametrize("package", [reports.sections, reports.comparison])
+def test_every_section_owes_an_order_and_a_docstring(package):
+    found = section_modules(package)
     assert len(found) >= 5
     orders = [module.ORDER for _, module in found]
     assert len(set(orders)) == len(orders)
-    for name, module in found:
+    for _, module in found:
         assert module.__doc__
+    names = {name for name, _ in found}
+    assert {path.name.removesuffix(".html.j2") for path in Path(package.__path__[0]).glob("*.j2")} <= names
+
+
+def test_a_section_with_fields_of_its_own_has_a_template_that_reads_them(pages):
+    own = {item.id for page in pages.values() for item in build_report(ReportInputs(**page)).sections
+           if type(item) is not Section}  # fmt: skip
+    assert {"verdict", "gate"} <= own
+    for name in own:
         assert (ROOT / "sections" / f"{name}.html.j2").is_file()
-    assert {path.name.removesuffix(".html.j2") for path in (ROOT / "sections").glob("*.j2")} == {
-        name for name, _ in found
-    }
 
 
 def test_every_section_says_something_and_names_a_command(pages):
@@ -153,7 +162,7 @@ def test_a_drawing_that_could_do_something_is_refused(inside):
 
 
 def test_two_drawings_never_share_an_id():
-    raw = '<svg xmlns="http://www.w3.org/2000/svg"><clipPath id="c"/><g clip-path="url(#c)"/></svg>'
+    raw = '<svg xmlns="http://www.w3.org/2000/svg"><clipPath id="c"/><g clip-path="url(#c)"><rect/></g></svg>'
     assert 'id="a-0"' in clean_svg(raw, "a")
     assert "url(#b-0)" in clean_svg(raw, "b")
     assert clean_svg(raw.replace('"c"', '"c9"').replace("#c", "#c9"), "a") == clean_svg(raw, "a")

@@ -206,13 +206,39 @@ def test_checks_that_need_a_reader_come_first_and_others_keep_their_order(make):
     assert [row.id for row in gate.rows] == ["c3", "c1", "c0", "c2"]
 
 
+def test_a_profile_that_never_moves_is_a_table_without_a_chart(make):
+    from audits.engine.check import StepValue
+
+    def figures(*values):
+        steps = tuple(StepValue("treatment", 0, number, value, None, 3) for number, value in enumerate(values))
+        return section(build_report(ReportInputs(**make.page(gate=make.gate(make.check(steps=steps))))), "gate").figures
+
+    assert not figures(2.0, 2.0, 2.0)
+    assert len(figures(2.0, 2.0, 2.5)) == 1
+    assert len(figures(2.0, math.nan, 2.0)) == 1
+
+
+def test_the_figures_of_the_full_run_stand_beside_the_gate_s(make):
+    full = make.gate(make.check(value=0.5), make.check(id="late", arm=None), make.check(id="every", over="every_step"))
+    full = dataclasses.replace(full, checks=tuple(dataclasses.replace(c, over=c.over or "pooled") for c in full.checks))
+    (table,) = [
+        table
+        for table in section(build_report(ReportInputs(**make.page(gate_in_full=full))), "gate").tables
+        if "full run" in table.caption
+    ]
+    assert [(row[0], row[1], row[2], row[3]) for row in table.rows] == [
+        ("dppo_masked_token_fraction", "treatment", "0.0213 share of loss tokens", "0.5 share of loss tokens"),
+        ("late", "all", "not gated", "0.0213 share of loss tokens"),
+    ]
+
+
 def test_a_profile_of_words_is_a_table_without_a_chart(make):
     from audits.engine.check import StepValue
 
     check = make.check(value="a", steps=(StepValue("treatment", 0, 0, "a", None, 3),))
     gate = section(build_report(ReportInputs(**make.page(gate=make.gate(check)))), "gate")
     assert not gate.figures
-    assert gate.tables[0].rows[0][3] == "a"
+    assert gate.tables[0].rows[0][4] == "a"
 
 
 def test_a_void_run_shows_its_interval_as_one_that_decides_nothing(pages):
