@@ -23,7 +23,7 @@ from audits.engine.audit import Audit
 
 AUDIT = Audit(
     title="each advantage is its reward minus the mean reward of its group",
-    requires=("rollouts",),
+    requires=("rollouts.advantage",),
     examines="reward_groups",
     mend="compute advantages anew from the rewards, within (step, group_id) and one prompt a group, and train again: "
     "what was trained on other advantages is another experiment",
