@@ -1,5 +1,6 @@
 """What must hold of any source before a run is made of it: ids, scores, and the same items in every arm."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,11 +8,13 @@ from typing import Any
 
 from analysis.errors import AuditError
 from analysis.printable import printable
+from audits.store.layout import partition_folder
 from audits.store.writer import Columns
 from runner.importers.engine.imported import Imported, ImportedArm
 
 _LISTED = 8
 _LONGEST = 100
+_LONGEST_FOLDER = 100
 
 
 def check(imported: Imported) -> None:
@@ -21,14 +24,24 @@ def check(imported: Imported) -> None:
         AuditError: nothing to import, an item without an id or twice, a score outside 0 to 1 or without a reason for
             being absent, or arms whose final items differ; arms and item ids are named.
     """
-    if not any(arm.evals or arm.rollouts or arm.scalars for arm in imported.arms):
+    tables = any(arm.evals or arm.rollouts or arm.scalars for arm in imported.arms)
+    if not tables and not (imported.planned and imported.executed):
         raise AuditError(f"{', '.join(file.name for file in imported.files)}: holds no row to import")
+    _check_statements(imported)
     for arm in imported.arms:
+        if not is_folder_name(arm.record.arm):
+            raise AuditError(f"arm {short(arm.record.arm)!r}: no short name; give it one, as in --arm baseline=…")
         for checkpoint, columns in arm.evals.items():
             _check_evals(f"{arm.record.name}, {checkpoint}", columns)
     finals = [arm for arm in imported.arms if "final" in arm.evals]
     for arm in finals[1:]:
         _check_same_items(finals[0], arm)
+
+
+def is_folder_name(name: str) -> bool:
+    """Return whether an arm may be called so: printable, not empty, and short enough for a folder."""
+    named = name == name.strip() and name.isprintable() and name != ""
+    return named and len(partition_folder("evals", name, 0).parts[1]) <= _LONGEST_FOLDER
 
 
 def few(entries: Sequence[str]) -> str:
@@ -37,9 +50,25 @@ def few(entries: Sequence[str]) -> str:
     return shown + (f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else "")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, `1 step` or `2 steps`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def short(text: str) -> str:
     """Return foreign text for a message."""
     return printable(text, limit=_LONGEST)
+
+
+def _check_statements(imported: Imported) -> None:
+    """Check that what goes into `run.json` can be written and read again as JSON."""
+    said = [imported.planned, imported.executed, imported.details, *(arm.record.model_dump() for arm in imported.arms)]
+    try:
+        json.dumps([dict(entry) for entry in said], ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except ValueError as error:
+        # Half a surrogate pair, or a number that is not finite.
+        names = ", ".join(file.name for file in imported.files)
+        raise AuditError(f"{names}: a setting cannot be written to run.json ({error!s:.200})") from error
 
 
 def _check_evals(where: str, columns: Columns) -> None:

@@ -1,6 +1,6 @@
 """What an importer reads: a description in memory that knows nothing of the run directory it becomes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,17 @@ class Options:
 
     item: str | None = None
     arms: Mapping[str, str] = field(default_factory=dict)
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return rows as columns; a column without any value is left out, as the source does not carry it.
+
+    Args:
+        rows: at least one, all with the same keys.
+    """
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    # A score may be absent in every row of an evaluation that failed, and its rows still have one that is null.
+    return {name: values for name, values in columns.items() if name == "score" or values.count(None) < len(values)}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from analysis.errors import AuditError
 from analysis.nearest import hint
 from audits.store.preflights import require_free
-from runner.importers.engine.checks import check, few
+from runner.importers.engine.checks import check, counted, few
 from runner.importers.engine.imported import Imported, ImportedArm, Options
 from runner.importers.engine.registry import importer_id, importer_ids, load_importer, recognise
 from runner.importers.engine.roles import check_role, together, with_roles
@@ -96,15 +96,20 @@ def _summary(imported: Imported) -> str:
     steps = {step for arm in arms if arm.scalars for step in arm.scalars["step"]}
     counts = [
         *([f"{items} items"] if items is not None else []),
-        *([f"figures of {len(steps)} steps"] if steps else []),
-        *([f"{rollouts} rollouts"] if rollouts else []),
+        *([f"figures of {counted(len(steps), 'step')}"] if steps else []),
+        *([counted(rollouts, "rollout")] if rollouts else []),
     ]
     grouped: dict[str, list[ImportedArm]] = {}
     for arm in arms:
         grouped.setdefault(arm.record.arm, []).append(arm)
-    named = [f"{name} ({found[0].record.name if len(found) == 1 else f'{len(found)} seeds'})"
-             for name, found in grouped.items()]  # fmt: skip
-    return f"{', '.join(counts)}, arms {', '.join(named)}"
+    named = ", ".join(_named_arm(name, found) for name, found in grouped.items())
+    return f"{', '.join(counts) or 'no table'}, arms {named}"
+
+
+def _named_arm(name: str, arms: Sequence[ImportedArm]) -> str:
+    if len(arms) > 1:
+        return f"{name} ({len(arms)} seeds)"
+    return name if arms[0].record.name == name else f"{name} ({arms[0].record.name})"
 
 
 def _told(imported: Imported) -> Iterator[str]:

@@ -89,6 +89,10 @@ class Record:
         """Return the keys that are not known."""
         return set(self.values) - set(known)
 
+    def name(self, key: str) -> str:
+        """Return a key as a text that can be written; half a surrogate pair is none."""
+        return Record({"key": key}, self.where).text("key")
+
     def fault(self, key: str, needed: str) -> AuditError:
         """Return the error that says what a key should hold and what it holds."""
         found = printable(repr(self.values.get(key)), limit=_SHOWN)

@@ -7,13 +7,10 @@ from typing import Any, Literal
 
 from analysis.errors import AuditError
 from analysis.nearest import nearest_name
-from audits.store.layout import partition_folder
 from audits.store.manifest import ArmRecord
 from audits.store.writer import Columns
-from runner.importers.engine.checks import few, short
+from runner.importers.engine.checks import few, is_folder_name, short
 from runner.importers.engine.imported import Imported, ImportedArm, SourceFile
-
-_LONGEST_FOLDER = 100
 
 
 def check_role(role: str) -> None:
@@ -22,8 +19,7 @@ def check_role(role: str) -> None:
     Raises:
         AuditError: it is empty, too long, or holds what cannot be printed.
     """
-    named = role == role.strip() and role.isprintable() and role != ""
-    if not named or len(partition_folder("evals", role, 0).parts[1]) > _LONGEST_FOLDER:
+    if not is_folder_name(role):
         raise AuditError(f"--arm {short(role)!r}: a role is a short name, as in baseline")
 
 

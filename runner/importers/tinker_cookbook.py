@@ -1,0 +1,268 @@
+"""tinker-cookbook log directories: figures by step, what was planned, and rollouts where summaries were exported.
+
+A directory with `metrics.jsonl`, or that file alone. A resumed run writes steps again: the last row of a step is the
+one that its weights went on from, and it is taken. What was planned is `config.json`, and the number of rollout batches
+that `progress/done_frac` divides by; what was executed is the steps that were logged and `optim/lr`. `optim/entropy` is
+the mean surprisal of sampled tokens, not an entropy; the key is kept as the tool writes it. A rollout summary has no
+text, no prompt, no advantage and no stop reason, and none is made up. Episodes of several turns are refused: the run
+format has one turn. Written for cookbook 0.5.8 and 0.6.1.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import AuditError
+from audits.store.manifest import ArmRecord
+from audits.store.writer import Columns
+from runner.importers.engine.checks import counted, few, short
+from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile, columns_of
+from runner.importers.engine.record import Record
+from runner.importers.engine.source_files import json_lines, peek, read_json, source_file
+
+ITEM_COLUMN = False
+
+_METRICS, _CONFIG, _CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints.jsonl"
+_SUMMARIES = "train_rollout_summaries.jsonl"
+_ITERATION = re.compile(r"iteration_([0-9]{6,9})")
+_GROUPS = ("progress/", "optim/", "env/", "time/", "test/")
+_BATCHES = "rollout.rollout_batches"
+_RATE = "optimizer.learning_rate"
+_PATHS = {
+    "model_name": "base_model", "lora_rank": "lora_rank", "learning_rate": _RATE, "num_substeps":
+    "rollout.updates_per_batch", "temperature": "rollout.temperature", "max_tokens": "rollout.max_tokens",
+    "renderer_name": "rollout.renderer",
+}  # fmt: skip
+_BUILDER_PATHS = {"batch_size": "rollout.groups_per_batch", "group_size": "rollout.group_size"}
+_OWN = ("loss_fn", "loss_fn_config", "kl_penalty_coef", "remove_constant_reward_groups")
+
+
+@dataclass
+class _Figures:
+    """The rows of `metrics.jsonl`: by step the last row, and what was not a figure of a step."""
+
+    rows: dict[int, dict[str, float]] = field(default_factory=dict)
+    repeated: set[int] = field(default_factory=set)
+    stepless: int = 0
+    no_numbers: set[str] = field(default_factory=set)
+
+
+def sniff(path: Path) -> bool:
+    """Return whether the path is a log directory, its metrics or its list of checkpoints."""
+    if path.is_dir():
+        return (path / _METRICS).is_file()
+    first = (peek(path) or {}) if path.suffix == ".jsonl" else {}
+    is_metrics = "step" in first and any(key.startswith(_GROUPS) for key in first)
+    return is_metrics or _is_checkpoint(first)
+
+
+def read(source: Path, options: Options) -> Imported:
+    """Return what a log directory says.
+
+    Args:
+        source: the directory, or its `metrics.jsonl`.
+        options: nothing of them is used here.
+
+    Raises:
+        AuditError: a file is broken, a figure has no step, or episodes have several turns; file and line are named.
+    """
+    metrics = source / _METRICS if source.is_dir() else source
+    if not metrics.exists():
+        raise AuditError(f"{source}: has no {_METRICS}, so it is no log directory of tinker-cookbook")
+    figures = _figures(metrics)
+    inside = source if source.is_dir() else None
+    config = read_json(inside / _CONFIG) if inside and (inside / _CONFIG).is_file() else None
+    summaries = list(_summary_files(inside)) if inside else []
+    name = source.name if inside else source.stem
+    arm = ImportedArm(
+        ArmRecord(arm=name, seed=_seed(config), role="other", name=name, settings=_own_settings(config)),
+        rollouts={step: columns for step, path in summaries if (columns := _rollouts(step, path))},
+        scalars=_columns(figures.rows),
+    )
+    return Imported(
+        importer="tinker_cookbook",
+        files=tuple(_files(inside, metrics, config, [path for _, path in summaries])),
+        arms=(arm,),
+        planned=_planned(config, figures.rows),
+        executed=_executed(figures.rows),
+        details=_checkpoints(inside),
+        mapped=tuple(_mapped(config, bool(summaries))),
+        ignored=tuple(_ignored(inside, config, figures)),
+        notes=tuple(_notes(figures)),
+    )
+
+
+def _figures(path: Path) -> _Figures:
+    found = _Figures()
+    for record in json_lines(path):
+        if _is_checkpoint(record.values):
+            raise AuditError(
+                f"{path}: lists checkpoints by name and path, and holds neither figures nor outcomes. Import the log "
+                f"directory that has {_METRICS}"
+            )
+        if record.values.get("step") is None:
+            found.stepless += 1
+            continue
+        step = record.whole("step")
+        numbers = {key: float(value) for key, value in record.values.items() if key != "step" and _is_number(value)}
+        found.no_numbers |= {key for key in record.values if key != "step" and key not in numbers}
+        found.repeated |= {step} & set(found.rows)
+        found.rows[step] = {record.name(key): value for key, value in numbers.items()}
+    return found
+
+
+def _is_number(value: object) -> bool:
+    # An integer beyond a float's range has no value as one.
+    return isinstance(value, int | float) and not isinstance(value, bool) and not (
+        isinstance(value, int) and abs(value) >= 2**1023
+    )  # fmt: skip
+
+
+def _is_checkpoint(values: Mapping[str, Any]) -> bool:
+    return "name" in values and ("state_path" in values or "sampler_path" in values)
+
+
+def _columns(rows: Mapping[int, Mapping[str, float]]) -> Columns | None:
+    figures = [(step, name, value) for step in sorted(rows) for name, value in rows[step].items()]
+    columns = zip(("step", "name", "value"), zip(*figures, strict=True), strict=True) if figures else ()
+    return {name: list(values) for name, values in columns} or None
+
+
+def _planned(config: Record | None, rows: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
+    planned = {}
+    if config is not None:
+        planned = {path: config.values[key] for key, path in _PATHS.items() if config.values.get(key) is not None}
+        builder = config.values.get("dataset_builder")
+        known = builder if isinstance(builder, dict) else {}
+        planned |= {path: known[key] for key, path in _BUILDER_PATHS.items() if known.get(key) is not None}
+        if "rollout.renderer" not in planned and known.get("renderer_name") is not None:
+            planned["rollout.renderer"] = known["renderer_name"]
+    batches = _planned_batches(config, rows)
+    return planned | ({_BATCHES: batches} if batches else {})
+
+
+def _planned_batches(config: Record | None, rows: Mapping[int, Mapping[str, float]]) -> int | None:
+    """Return how many rollout batches the run was to have: its progress is the batches so far over all of them."""
+    if rows:
+        last = max(rows)
+        done = rows[last].get("progress/done_frac", 0.0)
+        if 0.0 < done <= 1.0:
+            batches = (last + 1) / done
+            if abs(batches - round(batches)) < 1e-6 * batches:
+                return round(batches)
+    return config.whole_or_none("max_steps") if config is not None else None
+
+
+def _executed(rows: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
+    rates = {row["optim/lr"] for row in rows.values() if "optim/lr" in row}
+    return ({_BATCHES: len(rows)} if rows else {}) | ({_RATE: rates.pop()} if len(rates) == 1 else {})
+
+
+def _own_settings(config: Record | None) -> dict[str, Any]:
+    return {key: config.values[key] for key in _OWN if config is not None and config.values.get(key) is not None}
+
+
+def _seed(config: Record | None) -> int:
+    builder = config.values.get("dataset_builder") if config is not None else None
+    seed = builder.get("seed") if isinstance(builder, dict) else None
+    return seed if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**31 else 0
+
+
+def _summary_files(folder: Path) -> Iterator[tuple[int, Path]]:
+    for path in sorted(folder.glob(f"iteration_*/{_SUMMARIES}")):
+        match = _ITERATION.fullmatch(path.parent.name)
+        if match is None:
+            raise AuditError(f"{path}: stands in no folder iteration_NNNNNN, so that it has no step")
+        yield int(match[1]), path
+
+
+def _rollouts(step: int, path: Path) -> Columns | None:
+    """Return the rollouts of one iteration; an empty file is an iteration without any."""
+    if not path.stat().st_size:
+        return None
+    rows: list[dict[str, Any]] = []
+    seen: dict[tuple[int, int], str] = {}
+    for record in json_lines(path):
+        key = (record.whole("group_idx"), record.whole("traj_idx"))
+        if seen.setdefault(key, record.where) != record.where:
+            raise AuditError(f"{record.where}: group {key[0]}, trajectory {key[1]} stands twice, first in {seen[key]}")
+        rows.append(_rollout(step, len(rows), record))
+    return columns_of(rows)
+
+
+def _rollout(step: int, number: int, record: Record) -> dict[str, Any]:
+    if record.whole("schema_version") != 1:
+        raise record.fault("schema_version", "1")
+    if record.whole("iteration") != step:
+        raise record.fault("iteration", f"{step}, as the folder says,")
+    turns = list(record.parts("steps"))
+    if len(turns) != 1:
+        raise AuditError(
+            f"{record.where}: an episode of {len(turns)} turns, and the run format has one. Import {_METRICS} alone "
+            "for the figures"
+        )
+    version = record.whole_or_none("sampling_client_step")
+    return {
+        "step": step,
+        "rollout_id": number,
+        "group_id": record.whole("group_idx"),
+        "reward": record.number("total_reward"),
+        "n_tokens": turns[0].whole("ac_len"),
+        "sampler_version": None if version is None else str(version),
+    }
+
+
+def _files(
+    inside: Path | None, metrics: Path, config: Record | None, summaries: Sequence[Path]
+) -> Iterator[SourceFile]:
+    yield source_file(metrics)
+    if inside is None:
+        return
+    named = [inside / _CONFIG] if config is not None else []
+    named += [inside / _CHECKPOINTS] if (inside / _CHECKPOINTS).is_file() else []
+    yield from (source_file(path, path.relative_to(inside).as_posix()) for path in [*named, *summaries])
+
+
+def _checkpoints(inside: Path | None) -> dict[str, Any]:
+    if inside is None or not (inside / _CHECKPOINTS).is_file():
+        return {}
+    return {"checkpoints": [record.text("name") for record in json_lines(inside / _CHECKPOINTS)]}
+
+
+def _mapped(config: Record | None, has_rollouts: bool) -> Iterator[str]:
+    yield "every number of metrics.jsonl -> scalars, under its own key"
+    yield "steps logged -> executed rollout.rollout_batches; progress/done_frac -> planned"
+    if config is not None:
+        yield f"config.json {', '.join([*_PATHS, *_BUILDER_PATHS])} -> planned; {', '.join(_OWN)} -> settings"
+    if has_rollouts:
+        yield "total_reward, group_idx, ac_len, sampling_client_step of train_rollout_summaries.jsonl -> rollouts"
+
+
+def _ignored(inside: Path | None, config: Record | None, figures: _Figures) -> Iterator[str]:
+    if figures.stepless:
+        yield f"{counted(figures.stepless, 'row')} of metrics.jsonl without a step: summaries"
+    if figures.no_numbers:
+        yield f"keys {few(sorted(figures.no_numbers))} of metrics.jsonl: no numbers"
+    if config is not None:
+        left = sorted(config.beyond({*_PATHS, *_OWN, "dataset_builder", "max_steps"}))
+        if left:
+            yield f"config.json {', '.join(short(key) for key in left)}: no setting of a plan"
+    if inside is not None:
+        used = {_METRICS, _CONFIG, _CHECKPOINTS}
+        others = {path.name for path in inside.iterdir() if path.is_file() and path.name not in used}
+        others |= {path.name for path in inside.glob("iteration_*/*") if path.name != _SUMMARIES}
+        if others:
+            yield f"files {few(sorted(others))}: not read"
+
+
+def _notes(figures: _Figures) -> Iterator[str]:
+    if figures.repeated:
+        steps = ", ".join(str(step) for step in sorted(figures.repeated)[:8])
+        yield (
+            f"{counted(len(figures.repeated), 'step')} logged more than once (a resumed run; {steps}"
+            f"{', …' if len(figures.repeated) > 8 else ''}): the last row of each was taken"
+        )
+    if figures.rows and len(figures.rows) != max(figures.rows) + 1:
+        yield f"steps up to {max(figures.rows)} were logged, and {max(figures.rows) + 1 - len(figures.rows)} are absent"
