@@ -30,6 +30,8 @@ CONFIG: dict[str, Any] = {
         "titleColor": "currentColor",
         "titleFontSize": 11,
         "titleFontWeight": "normal",
+        # The page's own font may be wider than the one that places were measured with.
+        "titlePadding": 9,
     },
     "legend": {
         "labelColor": "currentColor",
@@ -63,8 +65,8 @@ def data(rows: list[dict[str, Any]]) -> "alt.InlineData":
 
 
 def drawable(value: float) -> float | None:
-    """Return a value as it stands in a specification: seven significant digits, None where it is no number."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+    """Return a value as it stands in a specification: None where it is no number."""
+    return value if math.isfinite(value) else None
 
 
 def colours(series: Iterable[str], order: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,13 +1,18 @@
 """Lines over steps, and over any other quantity, as Vega-Lite specifications."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.chart_style import body, colours, data, drawable
-from reports.parts import Curve, Lines
+from reports.parts import Curve, CurvePoint, Lines, Point
 
 if TYPE_CHECKING:
     import altair as alt
+
+DOTTED_STEPS = 16
+"""Longest line whose steps are dots; of a longer one they would hide the line."""
 
 LINES_HEIGHT = 190
 CURVE_HEIGHT = 240
@@ -18,65 +23,62 @@ def lines(chart: Lines, order: Sequence[str]) -> dict[str, Any]:
     """Return the specification of values over steps."""
     import altair as alt
 
+    several = len({point.detail for point in chart.points}) > 1
     rows = [
-        {
-            "series": point.series,
-            "variant": point.variant,
-            "detail": point.detail,
-            "step": point.step,
-            "value": drawable(point.value),
-        }
+        _of_series(point) | ({"detail": point.detail} if several else {}) | {"step": point.step}
         for point in chart.points
     ]
     # A line for each detail stands in the tooltip only where there are several.
-    details = [alt.Tooltip("detail:N", title="line")] if len({point.detail for point in chart.points}) > 1 else []
+    details = [alt.Tooltip("detail:N", title="line")] if several else []
     tooltip = [*details, alt.Tooltip("step:Q"), alt.Tooltip("value:Q", title=chart.y_title, format=".5g")]
     base = alt.Chart(data(rows)).encode(
         x=alt.X(
             "step:Q", axis=alt.Axis(format="d", tickMinStep=1, grid=False), scale=alt.Scale(zero=False, nice=False)
         ),
         y=alt.Y("value:Q", title=chart.y_title, axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=True)),
-        detail="detail:N",
     )
-    drawn = _series(base, chart, tooltip, order)
+    longest = Counter((point.series, point.variant, point.detail) for point in chart.points)
+    dotted = min(longest.values(), default=0) < 2 or max(longest.values()) <= DOTTED_STEPS
+    drawn = _series(base.encode(detail="detail:N") if several else base, chart, tooltip, order, dotted=dotted)
     return body(alt.layer(*_levels(chart.limits, [6, 4]), *drawn).properties(height=LINES_HEIGHT))
+
+
+def _of_series(point: Point | CurvePoint) -> dict[str, Any]:
+    variant = {"variant": point.variant} if point.variant else {}
+    return {"series": point.series, "value": drawable(point.value)} | variant
 
 
 def curve(chart: Curve, order: Sequence[str]) -> dict[str, Any]:
     """Return the specification of values over another quantity."""
     import altair as alt
 
-    rows = [
-        {
-            "series": point.series,
-            "variant": point.variant,
-            "at": drawable(point.at),
-            "value": drawable(point.value),
-            "counted": point.counted,
-        }
-        for point in chart.points
-    ]
+    rows = [_of_series(point) | {"at": drawable(point.at), "counted": point.counted} for point in chart.points]
     tooltip = [
         alt.Tooltip("at:Q", title=chart.x_title, format=".4g"),
         alt.Tooltip("value:Q", title=chart.y_title, format=".4g"),
         alt.Tooltip("counted:Q", title=chart.counted_title, format=",d"),
     ]
-    unit: dict[str, Any] = {"domain": [0, 1]} if chart.diagonal else {}
-    across = alt.Scale(type="log") if chart.log_x else alt.Scale(nice=False, **unit)
-    upwards = alt.Scale(type="sqrt", zero=True) if chart.root_y else alt.Scale(zero=True, **unit)
+    ends: dict[str, Any] = {} if chart.span is None else {"domain": list(chart.span)}
+    across = alt.Scale(type="log", nice=False, **ends) if chart.log_x else alt.Scale(nice=False, zero=False, **ends)
+    upwards = alt.Scale(type="sqrt" if chart.root_y else "linear", zero=True, **(ends if chart.diagonal else {}))
+    ticks = {"values": _round_numbers(chart)} if chart.log_x else {"tickCount": 5}
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("at:Q", title=chart.x_title, axis=alt.Axis(tickCount=5, format="~g", grid=False), scale=across),
+        x=alt.X("at:Q", title=chart.x_title, axis=alt.Axis(format="~g", grid=False, **ticks), scale=across),
         y=alt.Y("value:Q", title=chart.y_title, axis=alt.Axis(tickCount=5, format="~g"), scale=upwards),
         order=alt.Order("at:Q"),
     )
-    behind = [*_marks(chart.marks), *_levels(chart.levels, [1, 0]), *(_diagonal() if chart.diagonal else ())]
-    return body(alt.layer(*behind, *_series(base, chart, tooltip, order)).properties(height=CURVE_HEIGHT))
+    behind = [
+        *_marks(chart.marks),
+        *_levels(chart.levels, [1, 0]),
+        *(_diagonal(chart.span) if chart.diagonal and chart.span else ()),
+    ]
+    return body(alt.layer(*behind, *_series(base, chart, tooltip, order, dotted=True)).properties(height=CURVE_HEIGHT))
 
 
 def _series(
-    base: "alt.Chart", chart: Lines | Curve, tooltip: "list[alt.Tooltip]", order: Sequence[str]
+    base: "alt.Chart", chart: Lines | Curve, tooltip: "list[alt.Tooltip]", order: Sequence[str], *, dotted: bool
 ) -> "list[alt.Chart]":
-    """Return a line and its dots for each series and variant."""
+    """Return a line for each series and variant, and its dots: a tooltip needs them where they are not to be seen."""
     import altair as alt
 
     names, own = colours((point.series for point in chart.points), order)
@@ -92,15 +94,18 @@ def _series(
             legend=alt.Legend() if len(names) > 1 else None,
         )
     )
-    dash = alt.StrokeDash(
-        "variant:N",
-        title=chart.variant_title,
-        scale=alt.Scale(domain=variants, range=_DASHES[: max(1, min(len(_DASHES), len(variants)))]),
-        legend=alt.Legend() if several else None,
-    )
+    line = coloured.mark_line(strokeWidth=1.8)
+    if several:
+        line = line.encode(
+            strokeDash=alt.StrokeDash(
+                "variant:N",
+                title=chart.variant_title,
+                scale=alt.Scale(domain=variants, range=_DASHES[: min(len(_DASHES), len(variants))]),
+            )
+        )
     return [
-        coloured.mark_line(strokeWidth=1.8).encode(strokeDash=dash),
-        coloured.mark_point(filled=True, size=22, opacity=1).encode(tooltip=[*shown, *tooltip]),
+        line,
+        coloured.mark_point(filled=True, size=22, opacity=int(dotted)).encode(tooltip=[*shown, *tooltip]),
     ]
 
 
@@ -124,8 +129,18 @@ def _marks(values: Sequence[float]) -> "list[alt.Chart]":
     ]
 
 
-def _diagonal() -> "list[alt.Chart]":
+def _diagonal(span: tuple[float, float]) -> "list[alt.Chart]":
     import altair as alt
 
-    ends = alt.Chart(data([{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+    ends = alt.Chart(data([{"x": end, "y": end} for end in span]))
     return [ends.mark_line(color="currentColor", strokeWidth=1, strokeDash=[2, 3]).encode(x="x:Q", y="y:Q")]
+
+
+def _round_numbers(chart: Curve) -> list[float]:
+    """Return the 1, 2 and 5 of each power of ten that the points reach; an axis by logarithm is read by them."""
+    places = [point.at for point in chart.points if point.at > 0]
+    if not places:
+        return []
+    powers = range(math.floor(math.log10(min(places))), math.ceil(math.log10(max(places))) + 1)
+    found = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    return [number for number in found if min(places) <= number <= max(places)]

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,10 +36,12 @@ class Drawing:
 
 def render_html(model: ReportModel) -> str:
     """Return the page of a report."""
+    from reports.charts import series_of
     from reports.vega import javascript_bundle
 
     figures = [figure for section in model.sections for figure in section.figures]
-    drawings = {figure.id: _draw(figure) for figure in figures}
+    order = series_of(figure.chart for figure in figures)
+    drawings = {figure.id: _draw(figure, order) for figure in figures}
     boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
     scripts = [javascript_bundle(), boot] if drawings else [boot]
     page = _environment().get_template("templates/page.html.j2")
@@ -72,10 +74,10 @@ def _dumps(value: object, **_: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _draw(figure: Figure) -> Drawing:
+def _draw(figure: Figure, order: Sequence[str]) -> Drawing:
     from reports.charts import spec
 
-    body = spec(figure.chart)
+    body = spec(figure.chart, order)
     return Drawing(body, tuple(_plots(figure, body)))
 
 
