@@ -174,6 +174,7 @@ def _check(
         notes=notes,
         measures=audit.title,
         mend=audit.mend if status in _SEVERITIES and value else None,
+        rows_command=("integrity", "--rows", audit_id),
         sql=" ".join(line.strip() for line in sql.rows.splitlines() if not line.lstrip().startswith("--")),
     )
 
@@ -232,4 +233,4 @@ def _values(batch: Any, column: str) -> Any:
 def _reason(total: int, faults: Counter[str]) -> str:
     kinds: Sequence[tuple[str, int]] = faults.most_common(6)
     named = ", ".join(f"{number:,} {fault}" for fault, number in kinds) + (", …" if len(faults) > 6 else "")
-    return f"{total:,} offending rows" + (f": {named}" if named else "")
+    return f"{total:,} offending row{'' if total == 1 else 's'}" + (f": {named}" if named else "")

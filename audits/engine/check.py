@@ -77,6 +77,8 @@ class Check:
         steps: the profile over steps, empty where the figure has none.
         evidence: path of the rows behind a failure, relative to the run, or None.
         sql: a query for `audit sql RUN` that gives the value again.
+        rows_command: words of a command that prints the offending rows, `("integrity", "--rows", id)`: shorter than
+            its query; None where the query is what a reader types.
         mend: what to do about a status that is not `pass`.
         waiver: who waived it until when and why; None where it is not waived.
         run: the run that it was measured on, where that is another than the report's: the pilot of a full run.
@@ -101,6 +103,7 @@ class Check:
     measures: str = ""
     mend: str | None = None
     waiver: str | None = None
+    rows_command: tuple[str, ...] | None = None
     run: str | None = None
 
 

@@ -1,8 +1,10 @@
 """`audit integrity`: what in the logs would make a reviewer throw the result out."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from analysis.errors import AuditError
 from analysis.nearest import hint
@@ -28,16 +30,38 @@ def integrity_report(
     Raises:
         AuditError: an id of `only` is unknown, a file of the run is damaged, or `policy.json` is not readable.
     """
-    known = audit_ids()
-    for name in only:
-        if name not in known:
-            raise AuditError(f'there is no audit "{name}"{hint(name, known)}')
+    _require_known(only)
     with connect(run) as connection:
-        findings = [run_audit(connection, run, audit_id) for audit_id in known if not only or audit_id in only]
+        findings = [run_audit(connection, run, audit_id) for audit_id in audit_ids() if not only or audit_id in only]
     checks = [_with_evidence(run, found) if evidence and found.rows else found.check for found in findings]
     waivers = [waiver for waiver in read_waivers(run.path) if waiver.check in {check.id for check in checks}]
     waived, notes = apply_waivers(checks, waivers, today or datetime.datetime.now(datetime.UTC).date())
     return CheckReport(str(run.path), combine(check.status for check in waived), tuple(waived), (*run.notes, *notes))
+
+
+@contextmanager
+def offending_rows(run: Run, audit_id: str) -> Iterator[Any]:
+    """Give every offending row of one audit, as an Arrow record batch reader.
+
+    Args:
+        run: the run.
+        audit_id: the audit.
+
+    Raises:
+        AuditError: there is no such audit, it cannot be asked of this run, or a file is damaged.
+    """
+    _require_known([audit_id])
+    with connect(run) as connection:
+        check = run_audit(connection, run, audit_id).check
+        if check.value is None:
+            raise AuditError(f"{run.path}: {audit_id} has no rows to show: {check.reason}")
+        yield connection.sql(audit_sql(audit_id).rows).to_arrow_reader()
+
+
+def _require_known(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in audit_ids():
+            raise AuditError(f'there is no audit "{name}"{hint(name, audit_ids())}')
 
 
 def _with_evidence(run: Run, found: Findings) -> Check:
@@ -49,5 +73,5 @@ def _with_evidence(run: Run, found: Findings) -> Check:
     except OSError as error:
         note = f"no evidence was left: the run cannot be written to ({error.strerror or error})"
         return replace(check, notes=(*check.notes, note))
-    kept = f"the first {ROWS_KEPT:,} of {total:,} rows" if total > ROWS_KEPT else f"{total:,} rows"
+    kept = f"the first {ROWS_KEPT:,} of {total:,} rows" if total > ROWS_KEPT else f"all {total:,}"
     return replace(check, evidence=path, notes=(*check.notes, f"evidence: {kept}"))

@@ -3,7 +3,7 @@
 from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 from reports.display import text
-from reports.emitters.lines import check_lines, check_name, decision_lines, sql_command
+from reports.emitters.lines import again_command, check_lines, check_name, decision_lines
 from reports.verdicts import head
 
 _LEVELS = {"fail": "error", "inconclusive": "error", "warn": "warning", "waived": "notice"}
@@ -23,7 +23,7 @@ def checks_github(report: CheckReport, *, file: str, command: str = "gate") -> s
     lines = [annotation(level, file, f"audit {command} {text(report.run, 120)}", summary)]
     for check in report.checks:
         if check.status in _LEVELS:
-            again = sql_command(report.run, check)
+            again = again_command(report.run, check)
             body = [*check_lines(check), *([again] if again else [])]
             lines.append(annotation(_LEVELS[check.status], file, f"{check.status}: {check_name(check)}", body))
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 from audits.engine.check import Check, CheckReport
 from audits.engine.decision import DecisionReport
 from reports.display import text
-from reports.emitters.lines import check_lines, check_name, decision_lines, sql_command
+from reports.emitters.lines import again_command, check_lines, check_name, decision_lines
 from reports.verdicts import head
 
 _OUTCOMES = {"fail": "failure", "inconclusive": "error", "not_applicable": "skipped", "waived": "skipped"}
@@ -44,7 +44,7 @@ def decision_junit(report: DecisionReport) -> str:
 
 def _check(case: ElementTree.Element, run: str, check: Check) -> None:
     lines = check_lines(check)
-    again = sql_command(run, check)
+    again = again_command(run, check)
     if again:
         lines.append(again)
     outcome = _OUTCOMES.get(check.status, None if check.status in {"pass", "warn"} else "error")

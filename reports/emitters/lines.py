@@ -30,11 +30,15 @@ def decision_lines(report: DecisionReport) -> list[str]:
     ]
 
 
-def sql_command(run: str, check: Check) -> str | None:
-    """Return the command line that gives the value again, or None.
+def again_command(run: str, check: Check) -> str | None:
+    """Return the command line that gives the value or the offending rows again, or None.
 
     Args:
         run: the report's run.
         check: names another one where it was measured on that.
     """
-    return command("audit", "sql", check.run or run, check.sql) if check.sql else None
+    measured_on = check.run or run
+    if check.rows_command is not None:
+        word, *rest = check.rows_command
+        return command("audit", word, measured_on, *rest)
+    return command("audit", "sql", measured_on, check.sql) if check.sql else None

@@ -9,7 +9,7 @@ from analysis.printable import printable
 from audits.engine.check import Check, CheckReport
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import VERDICT_SIGNS, Scale, count, number, signed, status_sign, status_word, text
-from reports.emitters.lines import check_name, sql_command
+from reports.emitters.lines import again_command, check_name
 from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_text, remarks, value_text
 from reports.verdicts import decide_command, guarantee, head, interval_sentence, places_of, speaks_of
 
@@ -130,7 +130,7 @@ def _body(run: str, check: Check) -> "RenderableType":
         Text(f"{counted_text(check)}, {count(check.rows_examined)} rows read · {text(check.definition, 200)}", "dim"),
     ]
     lines += [Text(remark) for remark in remarks(check)]
-    again = sql_command(run, check) if check.status not in {"pass", "not_applicable"} else None
+    again = again_command(run, check) if check.status not in {"pass", "not_applicable"} else None
     lines += [Text(printable(line), "dim") for line in again.split("\n")] if again else []
     return Group(*lines)
 

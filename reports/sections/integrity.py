@@ -1,7 +1,8 @@
 """Integrity: what in the logs speaks against the measurement, with the rows behind it."""
 
 from audits.engine.check import Check, CheckReport
-from reports.display import LABEL_LIMIT, block, command, count, status_sign, status_word, text
+from reports.display import LABEL_LIMIT, command, count, status_sign, status_word, text
+from reports.emitters.lines import again_command
 from reports.parts import Column, Command, ReportInputs, Section, Table
 from reports.sections.gate import SEVERITY, by_severity, remarks
 
@@ -77,5 +78,5 @@ def _row(check: Check) -> tuple[str, ...]:
 
 
 def _query(number: int, run: str, check: Check) -> Command:
-    shown = block(command("audit", "sql", run, check.sql or ""))
-    return Command(f"integrity-sql-{number}", f"every row behind {text(check.id, LABEL_LIMIT)}", shown)
+    shown = again_command(run, check) or ""
+    return Command(f"integrity-rows-{number}", f"every row behind {text(check.id, LABEL_LIMIT)}", shown)

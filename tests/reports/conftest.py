@@ -106,6 +106,7 @@ def integrity() -> CheckReport:
         denominator=None, steps=(), rows_examined=2638, reason="3 offending rows: 3 cut at the cap and right",
         evidence="evidence/truncation.parquet", mend="raise evaluation.max_tokens", definition="truncation@log/evals",
         sql="SELECT * FROM evals WHERE stop_reason = 'length'", measures="no answer was cut off", arm=None,
+        rows_command=("integrity", "--rows", "truncation"),
     )  # fmt: skip
     clean = check(
         id="pairing", value=0.0, limit=Limit(max=0.0), unit="offending rows", numerator=None, denominator=None,
@@ -270,6 +271,7 @@ def _empty() -> dict[str, Any]:
         disagreements=None,
         cost=None,
         deviations=(),
+        settings=(),
         drift=[],
         curve=[],
         provenance={},

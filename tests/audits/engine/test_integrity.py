@@ -8,7 +8,7 @@ from made_run import evals, right, write_outcomes
 
 from analysis.errors import AuditError
 from audits.engine.audit import audit_ids
-from audits.engine.integrity import integrity_report
+from audits.engine.integrity import integrity_report, offending_rows
 from audits.store.reader import open_run
 
 
@@ -40,7 +40,7 @@ def test_the_offending_rows_are_left_in_the_run_with_the_query_that_gives_all(br
     assert file.column("item_id").to_pylist() == ["item-019"]
     assert file.schema.metadata[b"runaudit.total_rows"] == b"1"
     assert b"SELECT" in file.schema.metadata[b"runaudit.query"]
-    assert "evidence: 1 rows" in check.notes
+    assert "evidence: all 1" in check.notes
 
 
 def test_without_being_asked_for_no_evidence_is_left(broken):
@@ -70,3 +70,17 @@ def test_a_waiver_of_the_gate_is_not_called_idle_here(broken):
     waiver = {"check": "ratio_max", "value": 1.0, "reason": "known", "owner": "Ada", "expires": "2999-01-01"}
     (broken / "policy.json").write_text(json.dumps({"waivers": [waiver]}))
     assert integrity_report(open_run(broken), only=["pairing"]).reasons == ()
+
+
+def test_all_rows_can_be_read_though_few_are_kept(tmp_path):
+    run = write_outcomes(tmp_path / "run", {"treatment": [evals(right(1, 1))], "baseline": [evals(right(4, 3000))]})
+    with offending_rows(open_run(run), "pairing") as reader:
+        assert reader.read_all().num_rows == 2999
+
+
+def test_rows_that_cannot_be_asked_for_are_an_error_and_not_none(tmp_path, broken):
+    run = write_outcomes(tmp_path / "other", {"treatment": [evals(right(3), checkpoint="base")]})
+    with pytest.raises(AuditError, match="no row to examine"), offending_rows(open_run(run), "pairing"):
+        pass
+    with pytest.raises(AuditError, match="pairing"), offending_rows(open_run(broken), "pairng"):
+        pass

@@ -34,3 +34,14 @@ def test_exit_zero_is_for_adoption(audit, broken):
 
 def test_without_a_run_there_is_nothing_to_audit(audit, tmp_path):
     assert "no such run" in audit.refuses("integrity", tmp_path / "nothing")
+
+
+def test_every_row_behind_a_finding_is_one_command(audit, broken):
+    audit("integrity", broken, "--only", "pairing")
+    assert f"audit integrity {broken} --rows pairing" in " ".join(audit.out.split())
+    assert audit("integrity", broken, "--rows", "pairing").code == 0
+    assert "item-019" in audit.out
+    audit("integrity", broken, "--rows", "pairing", "--format", "json")
+    assert [row["item_id"] for row in json.loads(audit.out)] == ["item-019"]
+    assert "json" in audit.refuses("integrity", broken, "--rows", "pairing", "--format", "junit")
+    assert "pairing" in audit.refuses("integrity", broken, "--rows", "pairng")
