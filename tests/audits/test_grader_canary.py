@@ -55,6 +55,20 @@ def test_the_canaries_are_the_runs_own_gold_answers_and_their_number_is_printed(
     assert findings.check.notes == ("evals: 52 known answers put to numeric_exact, 52 graded as they must be",)
 
 
+def test_the_canaries_of_a_gold_answer(tmp_path):
+    graded = graded_evals([r"\boxed{18}", r"\boxed{20}"], grader="boxed_number", gold=["18", "20"])
+    run = open_run(write_graded(tmp_path / "run", {"dppo": graded, "grpo": graded}, grader="boxed_number"))
+    with connect(run) as connection:
+        run_audit(connection, run, "grader_canary")
+        sql = "SELECT kind, completion, expected FROM derived_canaries WHERE gold = '18' ORDER BY ALL"
+        assert connection.execute(sql).fetchall() == [
+            ("another item's gold answer", r"So the answer is \boxed{20}.", False),
+            ("gold answer", r"So the answer is \boxed{18}.", True),
+            ("gold plus one", r"So the answer is \boxed{19}.", False),
+            ("no answer", "", False),
+        ]
+
+
 def test_a_gold_answer_that_the_grader_refuses_is_a_failure(tmp_path):
     good, bad = graded_evals(["18"]), graded_evals(["18"]) | {"gold": ["many"]}
     findings = audited(write_graded(tmp_path / "run", {"dppo": bad, "grpo": good}))

@@ -1,4 +1,4 @@
-"""Measures `audit integrity` on a run with many completions: wall time, CPU time and peak memory, one process a job.
+"""Measures `audit integrity` on a run with many completions: wall time, CPU time and peak memory.
 
     PYTHONPATH=tests python tests/bench/integrity.py [--completions 100000]
 
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
     for check in report.checks:
-        print(f"{check.status:14} {check.id}  {check.rows_examined:,} rows")
-    print(f"{n:,} completions: {wall:.1f} s wall, {cpu:.1f} s CPU, {peak:,.0f} MiB peak")
+        sys.stdout.write(f"{check.status:14} {check.id}  {check.rows_examined:,} rows\n")
+    sys.stdout.write(f"{n:,} completions: {wall:.1f} s wall, {cpu:.1f} s CPU, {peak:,.0f} MiB peak\n")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,11 @@ def test_the_first_and_the_last_box(completion, first, last):
     assert (first_box.extract(completion)[0], last_box.extract(completion)[0]) == (first, last)
 
 
+def test_a_brace_ten_thousand_characters_later_closes_no_box():
+    near, far = (last_box.extract(r"\boxed{" + "9" * n + "}") for n in (9_000, 11_000))
+    assert (near[1], far) == ("last_box", (None, "unclosed_box"))
+
+
 @pytest.mark.parametrize(
     ("completion", "found"),
     [
