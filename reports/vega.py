@@ -85,7 +85,7 @@ def _shorten(parent: ElementTree.Element) -> None:
     for name, _ in _DEFAULTS & parent.attrib.items():
         del parent.attrib[name]
     _as_circle(parent)
-    if parent.tag == "g":
+    if parent.tag == "g" and len(parent) > 1:
         _hand_up(parent)
 
 
