@@ -88,3 +88,10 @@ def test_long_runs_are_thinned_alike_in_charts_and_table():
     assert len(section.tables[0].rows) == len(section.figures[0].chart.points) <= 160
     assert any("of 900 steps, evenly chosen" in note for note in section.notes)
     assert "step 899" in section.takeaway
+
+
+def test_many_seeds_are_cut_and_counted():
+    section = _section(made_charts.training(steps=2, seeds=10))
+    assert len(section.tables[0].rows) == len(section.figures[0].chart.points) == 12 * 2
+    assert "12 of 20 combinations of arm and seed are shown." in section.notes
+    assert "(mean of 10 seeds)" in section.takeaway

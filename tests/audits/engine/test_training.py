@@ -22,9 +22,9 @@ METRICS = {
 
 
 def groups(step, rewards=(0.0, 1.0, 1.0, 1.0)):
-    """Two groups of two, the second with one reward; one completion is cut off."""
+    """Three groups, two of them with one reward; one completion is cut off."""
     columns = rollouts(step, rewards)
-    columns["group_id"] = [0, 0, 1, 1]
+    columns["group_id"] = [0, 0, 1, 2]
     columns["n_tokens"] = [3, 4 + step, 5, 8]
     columns["stop_reason"] = ["stop", "stop", "stop", "length"]
     return columns
@@ -44,8 +44,8 @@ def run(tmp_path):
 def test_figures_of_a_step_are_those_that_can_be_computed_by_hand(run):
     first, second, *_ = training_steps(run)
     assert (first.arm, first.seed, first.step) == ("dppo", 0, 0)
-    assert dataclasses.astuple(first)[3:] == (0.75, 5.0, 0.25, 0.5, 0.875, 4, 2)
-    assert dataclasses.astuple(second)[2:] == (1, 0.75, 5.25, 0.25, 0.5, 1.375, 4, 2)
+    assert dataclasses.astuple(first)[3:] == (0.75, 5.0, 0.25, 2 / 3, 0.875, 4, 2)
+    assert dataclasses.astuple(second)[2:] == (1, 0.75, 5.25, 0.25, 2 / 3, 1.375, 4, 2)
 
 
 def test_every_figure_is_its_metric_of_the_step(run):
@@ -68,7 +68,7 @@ def test_numbers_that_are_none_stay_none_of_their_step_alone(tmp_path):
         rollouts_of=lambda a, s, step: groups(step, (math.nan if step else 0, 1, 1, 1)),
     )
     first, second, *_ = training_steps(open_run(path))
-    assert (first.mean_reward, first.one_reward_share, first.sampled_surprisal) == (0.75, 0.5, 0.5)
+    assert (first.mean_reward, first.one_reward_share, first.sampled_surprisal) == (0.75, 2 / 3, 0.5)
     assert all(math.isnan(value) for value in (second.mean_reward, second.one_reward_share, second.sampled_surprisal))
     assert (second.completion_tokens, second.truncated_share) == (5.25, 0.25)
 
