@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from audits.engine.comparison import ArmChanges, Differences
     from audits.engine.cost import Cost
     from audits.engine.curve import CheckpointScore
-    from audits.engine.deviations import Deviation
+    from audits.engine.deviations import Deviation, SettingDifference
     from audits.engine.disagreements import Disagreements
     from audits.engine.drift import DriftRow
     from audits.engine.mask_curve import MaskCurve
@@ -48,6 +48,7 @@ class ReportInputs:
         disagreements: the items by who is right, None where two arms' answers cannot be set side by side.
         cost: time, tokens and budget; None where nobody looked.
         deviations: where run and pilot left the plan or were accepted in spite of it.
+        settings: planned settings that ran otherwise, or of which nobody logged what ran.
         redacted: whether questions, answers and completions are left out.
     """
 
@@ -70,6 +71,7 @@ class ReportInputs:
     disagreements: "Disagreements | None" = None
     cost: "Cost | None" = None
     deviations: "Sequence[Deviation]" = ()
+    settings: "Sequence[SettingDifference]" = ()
     redacted: bool = False
 
 

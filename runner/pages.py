@@ -12,7 +12,7 @@ from audits.engine.cost import cost_of
 from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
-from audits.engine.deviations import deviations
+from audits.engine.deviations import deviations, setting_differences
 from audits.engine.disagreements import disagreements
 from audits.engine.drift import drift_by_step
 from audits.engine.gate import evaluate_gate
@@ -55,7 +55,7 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
     from reports.parts import ReportInputs
 
     plan = run.sealed.plan if run.sealed is not None else None
-    gate = pilot_gate(run)
+    gate, integrity = pilot_gate(run), integrity_report(run, today=started_on(run))
     return ReportInputs(
         run=str(run.path),
         title=plan.title if plan is not None else run.path.name,
@@ -68,11 +68,12 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
         plan_summary=_plan_summary(plan) if plan is not None else {},
         curve=validation_curve(run),
         preflights=pilot_preflights(run),
-        integrity=integrity_report(run, today=started_on(run)),
+        integrity=integrity,
         power=_power(run),
         disagreements=disagreements(run, texts=not redact),
         cost=cost_of(run),
         deviations=deviations(run),
+        settings=setting_differences(run, integrity),
         redacted=redact,
         training=training_steps(run),
         mask_curves=mask_curves(run, plan),

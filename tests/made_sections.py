@@ -9,7 +9,7 @@ from analysis.plan.model import Budget
 from analysis.power_answer import Observed, PowerAnswer, Study
 from analysis.power_study import Row, Setting
 from audits.engine.cost import Cost, PhaseCost
-from audits.engine.deviations import Deviation
+from audits.engine.deviations import Deviation, SettingDifference
 from audits.engine.disagreements import Answer, Disagreements, ItemPair, LongText
 from audits.store.preflights import Comparison
 
@@ -93,6 +93,10 @@ def sections() -> dict[str, Any]:
             deviation(),
             Deviation("run", "interruption", "resumed after it was interrupted, at 04:00", "run.json, resumed"),
         ),
+        "settings": (
+            SettingDifference("rollout.group_size", "dppo", 0, "8", "4", "rollouts"),
+            SettingDifference("evaluation.grader", None, None, "boxed_number", None, "nothing states it"),
+        ),
     }
 
 
@@ -112,6 +116,7 @@ def without_numbers() -> dict[str, Any]:
             predicted=(Comparison(path="budget", metric="wall_minutes", status="inconclusive", reason="no step"),),
         ),
         "deviations": (),
+        "settings": (),
     }  # fmt: skip
 
 
@@ -130,4 +135,5 @@ def hostile(text: str) -> dict[str, Any]:
         ),
         "cost": cost(phases=(PhaseCost(text, 0, text, 1, 1.0, 1),), predicted=(predicted,)),
         "deviations": (Deviation(text, text, text, text, text, text, text),),
+        "settings": (SettingDifference(text, text, 0, text, text, text),),
     }  # fmt: skip

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from audits.engine.audit import run_audit
+from audits.engine.check import CheckReport
 from audits.engine.pilot_evidence import pilot_of
 from audits.store.policy import POLICY_NAME, read_waivers
-from audits.store.reader import Run
+from audits.store.reader import Run, connect
+
+SETTINGS_AUDIT = "executed_settings"
 
 
 @dataclass(frozen=True)
@@ -75,3 +79,44 @@ def _of(name: str, run: Run) -> Iterator[Deviation]:
         yield Deviation(name, "uncommitted code", "the working tree held changes that no commit has", "run.json, git")
     for note in run.notes:
         yield Deviation(name, "unread", note, "files.jsonl")
+
+
+@dataclass(frozen=True)
+class SettingDifference:
+    """A planned setting that was executed otherwise, or of which nobody logged what ran.
+
+    Attributes:
+        setting: its path in the plan.
+        arm: the arm it was executed for; None where it belongs to none.
+        seed: likewise.
+        planned: as the plan has it.
+        executed: as it ran; None where nothing says so.
+        source: where `executed` was read.
+    """
+
+    setting: str
+    arm: str | None
+    seed: int | None
+    planned: str
+    executed: str | None
+    source: str
+
+
+def setting_differences(run: Run, integrity: CheckReport) -> tuple[SettingDifference, ...]:
+    """Return the settings that the integrity audit found to differ from the plan, those that ran otherwise first.
+
+    Args:
+        run: the run.
+        integrity: its integrity report; where the audit found nothing, the logs are not read again.
+
+    Raises:
+        AuditError: a file of the run is damaged.
+    """
+    if not any(check.id == SETTINGS_AUDIT and check.value for check in integrity.checks):
+        return ()
+    with connect(run) as connection:
+        found = run_audit(connection, run, SETTINGS_AUDIT)
+    names = ("setting", "arm", "seed", "planned", "executed", "source")
+    places = [found.columns.index(name) for name in names]
+    rows = [SettingDifference(*(row[place] for place in places)) for row in found.rows]  # type: ignore[arg-type]
+    return tuple(sorted(rows, key=lambda row: row.executed is None))

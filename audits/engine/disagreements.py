@@ -80,8 +80,8 @@ class Disagreements:
         counts: items in each cell. Where scores are right or wrong: `only_treatment`, `only_baseline`, `both`,
             `neither`. Elsewhere the first two hold the items on which that arm scores higher, and `alike` the others.
         mcnemar_exact: two-sided exact p-value of equal chances; None where scores are not right or wrong.
-        items: the kept items, cell by cell, sorted by id. Of a cell that holds more, the ones with the smallest md5
-            of their id: a choice that no outcome moves.
+        items: the kept items, cell by cell, by the md5 of their id: an order that no outcome moves, so that the first
+            of a cell are a fair choice of it.
         sql: a query that lists all of them.
     """
 
@@ -144,7 +144,7 @@ def disagreements(run: Run, *, texts: bool = True) -> Disagreements | None:
             [treatment, baseline],
         ).fetchall()
     counts = {cell: len(items) for cell, items in cells.items()}
-    pairs = [_pair(row, kept[row["item_id"]]) for row in rows]
+    by_id = {row["item_id"]: row for row in rows}
     return Disagreements(
         treatment=arm_name(run, treatment),
         baseline=arm_name(run, baseline),
@@ -152,7 +152,7 @@ def disagreements(run: Run, *, texts: bool = True) -> Disagreements | None:
         most_samples=max(int(samples) for *_, samples in scores),
         counts=counts,
         mcnemar_exact=None if "alike" in counts else mcnemar_exact(counts["only_treatment"], counts["only_baseline"]),
-        items=tuple(sorted(pairs, key=lambda pair: (list(cells).index(pair.cell), pair.item_id))),
+        items=tuple(_pair(by_id[item], cell) for item, cell in kept.items()),
         sql=sql,
     )
 

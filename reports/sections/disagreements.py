@@ -188,7 +188,7 @@ def _shown(found: "Disagreements", redacted: bool) -> "dict[Cell, tuple[ItemView
             if room < 0:
                 break
             views.append(view)
-        shown[cell] = tuple(views)
+        shown[cell] = tuple(sorted(views, key=lambda view: view.item_id))
         spare = max(0.0, room)
     return shown
 

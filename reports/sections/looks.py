@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from audits.engine.check import Check, CheckReport
+from audits.engine.deviations import SETTINGS_AUDIT
 from reports.display import LABEL_LIMIT, command, count, status_sign, status_word, text
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
 if TYPE_CHECKING:
-    from audits.engine.deviations import Deviation
+    from audits.engine.deviations import Deviation, SettingDifference
 
 ORDER = 80
 SHOWN_LOOKS = 100
 SHOWN_DEVIATIONS = 100
 SHOWN_KEYS = 8
-SETTINGS_AUDIT = "executed_settings"
+SHOWN_SETTINGS = 60
 
 _LOOK_NAMES = {
     "looked_at": "Looked at (UTC)",
@@ -33,12 +34,20 @@ _DEVIATION_COLUMNS = (
     Column("Holds until"),
     Column("Recorded in"),
 )
+_SETTING_COLUMNS = (
+    Column("Setting"),
+    Column("Arm"),
+    Column("Seed", numeric=True),
+    Column("Planned"),
+    Column("Executed"),
+    Column("Seen in"),
+)
 
 
 def build(inputs: ReportInputs) -> Section:
     """Return the section of looks and deviations."""
     settings = _settings(inputs.integrity)
-    tables = (_looks(inputs.looks), _deviations(inputs.deviations), _executed(settings))
+    tables = (_looks(inputs.looks), _deviations(inputs.deviations), _executed(settings), _differences(inputs.settings))
     return Section(
         id="looks",
         title="Looks and deviations",
@@ -113,6 +122,28 @@ def _executed(check: Check | None) -> Table | None:
         caption="Planned settings against executed ones",
         columns=(Column("Thing"), Column("Value")),
         rows=tuple(facts),
+    )
+
+
+def _differences(settings: "Sequence[SettingDifference]") -> Table | None:
+    if not settings:
+        return None
+    part = "" if len(settings) <= SHOWN_SETTINGS else f" ({SHOWN_SETTINGS} of {count(len(settings))})"
+    return Table(
+        caption=f"Settings that ran otherwise than planned, or that nobody logged{part}",
+        columns=_SETTING_COLUMNS,
+        rows=tuple(
+            (
+                text(item.setting, 80),
+                "all" if item.arm is None else text(item.arm, 30),
+                "all" if item.seed is None else str(item.seed),
+                text(item.planned, 200),
+                "not logged" if item.executed is None else text(item.executed, 200),
+                text(item.source, LABEL_LIMIT),
+            )
+            for item in settings[:SHOWN_SETTINGS]
+        ),
+        folded=len(settings) > 12,
     )
 
 

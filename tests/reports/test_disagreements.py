@@ -74,6 +74,15 @@ def test_items_take_a_bounded_part_of_the_page_and_the_rest_is_counted(make, sai
     assert any(f"{1319 - shown:,} of 1,319 items are left out of the page" in note for note in built.notes)
 
 
+def test_what_fits_is_chosen_in_the_given_order_and_listed_by_id(make):
+    items = tuple(reversed(made_sections.disagreements("x" * 600).items[:100]))
+    (group,) = section(make, disagreements=made_sections.disagreements(items=items)).groups
+    shown = [item.item_id for item in group.items]
+    assert shown == sorted(shown)
+    assert shown[-1] == "only_treatment-0099"
+    assert 5 < len(shown) < 60
+
+
 def test_of_a_cut_text_it_says_how_much_is_missing(make):
     long = made_sections.LongText("begin", "end", 1234)
     pair = dataclasses.replace(made_sections.item(0), treatment=made_sections.answer(completion=long))

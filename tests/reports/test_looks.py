@@ -45,7 +45,7 @@ def test_a_waiver_stands_with_owner_reason_and_end(make):
 
 
 def test_a_run_without_deviations_says_so(make):
-    built = section(make, deviations=())
+    built = section(make, deviations=(), settings=())
     assert "No waiver, interruption, service fault or superseded plan is recorded." in built.takeaway
     assert [table.caption for table in built.tables] == ["Looks at the outcomes, oldest first"]
 
@@ -63,7 +63,7 @@ def test_planned_and_executed_settings_are_compared_where_the_audit_did(make, st
     found = make.check(
         id="executed_settings", status=status, value=2.0, rows_examined=94, reason="2 differ", notes=("51 planned",)
     )
-    built = section(make, integrity=make.gate(found))
+    built = section(make, integrity=make.gate(found), settings=())
     assert said in built.takeaway
     table = built.tables[-1]
     assert ("Differences", "2") in table.rows
@@ -83,3 +83,20 @@ def test_more_deviations_than_fit_are_counted(make):
     table = section(make, deviations=many).tables[1]
     assert len(table.rows) == 100
     assert "(100 of 140)" in table.caption
+
+
+def test_each_setting_that_ran_otherwise_stands_beside_the_planned_one(make):
+    table = section(make).tables[-1]
+    assert table.caption == "Settings that ran otherwise than planned, or that nobody logged"
+    assert table.rows == (
+        ("rollout.group_size", "dppo", "0", "8", "4", "rollouts"),
+        ("evaluation.grader", "all", "all", "boxed_number", "not logged", "nothing states it"),
+    )
+
+
+def test_more_settings_than_fit_are_counted(make):
+    many = tuple(made_sections.SettingDifference(f"a.{n}", None, None, "1", "2", "updates") for n in range(90))
+    table = section(make, settings=many).tables[-1]
+    assert len(table.rows) == 60
+    assert table.caption.endswith("(60 of 90)")
+    assert table.folded

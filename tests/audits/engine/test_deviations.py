@@ -5,7 +5,8 @@ import json
 import pytest
 from made_run import change_json, evals, made_plan, right, write_experiment, write_outcomes
 
-from audits.engine.deviations import deviations
+from audits.engine.deviations import SETTINGS_AUDIT, deviations, setting_differences
+from audits.engine.integrity import integrity_report
 from audits.store.reader import open_run
 
 WAIVER = {
@@ -70,3 +71,21 @@ def test_a_list_of_files_that_was_torn_is_told(full):
 def test_imported_outcomes_have_no_plan_to_leave(tmp_path):
     arms = {name: [evals(right(3))] for name in ("treatment", "baseline")}
     assert told(write_outcomes(tmp_path / "run", arms)) == []
+
+
+def test_settings_that_ran_otherwise_come_before_those_that_nobody_logged(full):
+    run = open_run(full)
+    report = integrity_report(run, only=[SETTINGS_AUDIT])
+    found = setting_differences(run, report)
+    assert len(found) == report.checks[0].value
+    unknown = [item.executed is None for item in found]
+    assert unknown == sorted(unknown)
+    (group_size,) = [item for item in found if item.setting == "rollout.group_size" and item.arm == "dppo"]
+    assert (group_size.planned, group_size.executed, group_size.seed) == ("8", "2", 0)
+
+
+def test_where_the_audit_found_nothing_the_logs_are_not_read_again(full, monkeypatch):
+    run = open_run(full)
+    report = integrity_report(run, only=["pairing"])
+    monkeypatch.setattr("audits.engine.deviations.connect", None)
+    assert setting_differences(run, report) == ()

@@ -71,9 +71,9 @@ def test_disagreements_come_first_and_what_is_kept_is_bounded_whatever_the_outco
         assert sum(pair.counts.values()) == max(pair.counts.values()) == n
         kept[name] = [item.item_id for item in pair.items]
         assert len(kept[name]) == KEPT_DISCORDANT
-        assert kept[name] == sorted(kept[name])
     assert kept["all"] == kept["none"]
-    assert kept["all"][-1] > "item-250"
+    assert kept["all"] != sorted(kept["all"])
+    assert max(kept["all"][:20]) > "item-250"
     same = found(outcomes(tmp_path / "same", right(n, n), right(n, n)))
     assert [item.cell for item in same.items] == ["both"] * KEPT_CONCORDANT
 
@@ -139,6 +139,7 @@ def test_without_texts_only_scores_and_endings_are_read(tmp_path):
 
 def test_what_was_not_logged_is_none(tmp_path):
     (item, _) = found(outcomes(tmp_path / "run", [1.0, 1.0], [0.0, 1.0])).items
+    assert item.item_id == "item-000"
     assert (item.question, item.gold) == (None, None)
     assert vars(item.treatment) == {
         "score": 1.0, "samples": 1, "extracted": None, "extraction": None, "stop_reason": None, "n_tokens": None,
