@@ -22,7 +22,7 @@ from audits.engine.pilot_evidence import pilot_gate, pilot_preflights
 from audits.engine.standing import started_on
 from audits.engine.training import training_steps
 from audits.store.looks import read_looks
-from audits.store.reader import Run
+from audits.store.reader import Run, connect
 from runner.power_question import Options, ask
 
 if TYPE_CHECKING:
@@ -54,31 +54,33 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
     """
     from reports.parts import ReportInputs
 
-    plan = run.sealed.plan if run.sealed is not None else None
-    gate, integrity = pilot_gate(run), integrity_report(run, today=started_on(run))
-    return ReportInputs(
-        run=str(run.path),
-        title=plan.title if plan is not None else run.path.name,
-        decision=_decision(run),
-        gate=gate,
-        gate_in_full=_gate_in_full(run, gate),
-        drift=drift_by_step(run, plan),
-        provenance=_provenance(run),
-        looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
-        plan_summary=_plan_summary(plan) if plan is not None else {},
-        curve=validation_curve(run),
-        preflights=pilot_preflights(run),
-        integrity=integrity,
-        power=_power(run),
-        disagreements=disagreements(run, texts=not redact),
-        cost=cost_of(run),
-        deviations=deviations(run),
-        settings=setting_differences(run, integrity),
-        redacted=redact,
-        training=training_steps(run),
-        mask_curves=mask_curves(run, plan),
-        calibration=calibration(run),
-    )
+    # One database for all of them: its tables are set up, and derived, once.
+    with connect(run):
+        plan = run.sealed.plan if run.sealed is not None else None
+        gate, integrity = pilot_gate(run), integrity_report(run, today=started_on(run))
+        return ReportInputs(
+            run=str(run.path),
+            title=plan.title if plan is not None else run.path.name,
+            decision=_decision(run),
+            gate=gate,
+            gate_in_full=_gate_in_full(run, gate),
+            drift=drift_by_step(run, plan),
+            provenance=_provenance(run),
+            looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
+            plan_summary=_plan_summary(plan) if plan is not None else {},
+            curve=validation_curve(run),
+            preflights=pilot_preflights(run),
+            integrity=integrity,
+            power=_power(run),
+            disagreements=disagreements(run, texts=not redact),
+            cost=cost_of(run),
+            deviations=deviations(run),
+            settings=setting_differences(run, integrity),
+            redacted=redact,
+            training=training_steps(run),
+            mask_curves=mask_curves(run, plan),
+            calibration=calibration(run),
+        )
 
 
 def comparison_inputs(first: Run, second: Run, *, redact: bool = False) -> "ComparisonInputs":

@@ -39,17 +39,19 @@ def load_derived(derived_id: str) -> Derived:
 
 
 def provide(connection: "duckdb.DuckDBPyConnection", run: Run, derived_id: str) -> None:
-    """Derive a table, register it in the connection as `derived_<id>`, and leave it in the run for `audit sql`.
+    """Derive a table, make it the table `derived_<id>` of the connection's database, and leave it for `audit sql`.
 
-    It is computed anew on each connection: a file that lies in the run is never evidence. Where the run cannot be
-    written to, it is registered all the same.
+    It is computed anew for each database: a file that lies in the run is never evidence. Where the run cannot be
+    written to, it is made all the same.
 
     Raises:
         AuditError: a file of the run is damaged.
     """
     name = derived_name(derived_id)
-    if connection.execute("SELECT 1 FROM duckdb_views() WHERE view_name = $1", [name]).fetchall():
+    if connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = $1", [name]).fetchall():
         return
     table = load_derived(derived_id).derive(run, connection)
-    connection.register(name, table)
+    connection.register(f"new_{name}", table)
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM new_{name}")
+    connection.unregister(f"new_{name}")
     write_derived(run, derived_id, table)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,13 @@ from analysis.errors import AuditError
 from audits.store.layout import checkpoint_of, step_of
 from audits.store.location import parquet_file
 from audits.store.manifest import FileRecord, Manifest, by_partition, read_files, read_manifest
-from audits.store.scan import create_table_view, create_views, engine_errors, scratch_connection
+from audits.store.scan import (
+    create_table_view,
+    create_views,
+    engine_errors,
+    scratch_connection,
+    second_connection,
+)
 from audits.store.schema import Table, tables
 from audits.store.seal import SealedPlan, read_sealed_plan
 
@@ -28,6 +34,9 @@ class Run:
         sealed: the plan sealed in it, None for outcomes imported without one.
         files: the whole files by `files.jsonl`.
         notes: what was found unfinished.
+        checked: schema of each file that was checked, with size and time of change at that moment; filled as files are
+            read, so that a file is checked again only where it changed.
+        connections: the open ones of `connect`, the outermost first.
     """
 
     path: Path
@@ -35,6 +44,8 @@ class Run:
     sealed: SealedPlan | None
     files: tuple[FileRecord, ...]
     notes: tuple[str, ...]
+    checked: dict[str, tuple[tuple[int, int], Any]] = field(default_factory=dict, compare=False, repr=False)
+    connections: "list[duckdb.DuckDBPyConnection]" = field(default_factory=list, compare=False, repr=False)
 
     def records(self, table: str) -> tuple[FileRecord, ...]:
         """Return the whole files of a table, sorted by path."""
@@ -86,13 +97,28 @@ def check_files(run: Run, table: Table) -> Any:
     """
     import pyarrow as pa
 
-    schemas = [_check_file(run.path / record.path, record, table) for record in run.records(table.name)]
+    schemas = [_checked_once(run, record, table) for record in run.records(table.name)]
     if not schemas:
         return None
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
         raise AuditError(f"{run.path / table.name}: files disagree on a column's type ({error})") from error
+
+
+def _checked_once(run: Run, record: FileRecord, table: Table) -> Any:
+    """Return the schema of a file that agrees with its line; unchanged since it was checked, it is not read again."""
+    path = run.path / record.path
+    try:
+        status = path.stat()
+        state = (status.st_size, status.st_mtime_ns)
+    except (OSError, AttributeError):
+        # Missing, which the check says in words; or an object store that keeps no such time.
+        return _check_file(path, record, table)
+    known = run.checked.get(record.path)
+    if known is None or known[0] != state:
+        run.checked[record.path] = known = (state, _check_file(path, record, table))
+    return known[1]
 
 
 def _check_file(path: Path, record: FileRecord, table: Table) -> Any:
@@ -229,14 +255,23 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Give a DuckDB connection with a view for each logged table and for each file of `sql/views/`.
 
     A table that was never logged is an empty one with the format's columns, so that every query runs;
-    ask `Run.has` before a figure is drawn from it.
+    ask `Run.has` before a figure is drawn from it. Inside another `connect` of the same opened run it is a second
+    connection to the same database: what is created in one is there in the other.
 
     Raises:
         AuditError: a listed file is not what its manifest line says (see `check_files`).
     """
+    if run.connections:
+        with second_connection(run.connections[0]) as connection, engine_errors(run.path):
+            yield connection
+        return
     with scratch_connection() as connection, engine_errors(run.path):
         for table in tables().values():
             check_files(run, table)
             create_table_view(connection, run.path, table, run.records(table.name))
         create_views(connection)
-        yield connection
+        run.connections.append(connection)
+        try:
+            yield connection
+        finally:
+            run.connections.pop()

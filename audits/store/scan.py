@@ -92,6 +92,18 @@ def scratch_connection(threads: int | None = None) -> Iterator["duckdb.DuckDBPyC
 
 
 @contextmanager
+def second_connection(connection: "duckdb.DuckDBPyConnection") -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Open another connection to the same database: a query on it does not end the other's unread rows."""
+    second = connection.cursor()
+    try:
+        # A setting of the connection, unlike the database's own.
+        second.execute("SET TimeZone = 'UTC'")
+        yield second
+    finally:
+        second.close()
+
+
+@contextmanager
 def engine_errors(run: Path) -> Iterator[None]:
     """Turn the engine's errors into an `AuditError`: our own SQL at fault is a bug, else the data are at fault."""
     import duckdb

@@ -2,11 +2,13 @@ import json
 import os
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from made_run import active_tokens, change_json, evals, made_plan, relist, rewrite, right, write_outcomes, write_run
 
 from analysis.errors import AuditError
+from audits.store import reader
 from audits.store.reader import connect, open_run
 
 TOKENS = "tokens/arm=dppo/seed=0/step=000000.parquet"
@@ -371,3 +373,31 @@ def test_a_pipe_in_place_of_a_file_is_refused_and_waited_for_by_nobody(audit, tm
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
     assert name in audit.refuses("gate", run)
+
+
+def test_a_connection_inside_another_shares_its_tables_and_leaves_its_unread_rows(run):
+    opened = open_run(run)
+    with connect(opened) as outer:
+        outer.execute("CREATE TABLE made AS SELECT 7 AS number")
+        rows = outer.sql("SELECT range FROM range(100000)").to_arrow_reader(1000)
+        next(rows)
+        with connect(opened) as inner:
+            assert inner.execute("SELECT number, current_setting('TimeZone') FROM made").fetchall() == [(7, "UTC")]
+            assert inner.execute("SELECT count(*) > 0 FROM tokens").fetchall() == [(True,)]
+        assert sum(batch.num_rows for batch in rows) == 99000
+    assert opened.connections == []
+    with connect(opened) as later, pytest.raises(duckdb.CatalogException):
+        later.execute("SELECT * FROM made")
+
+
+def test_a_file_is_checked_once_and_again_when_it_changed(run, monkeypatch):
+    opened, seen = open_run(run), []
+    check = reader._check_file
+    monkeypatch.setattr(reader, "_check_file", lambda path, *rest: seen.append(path) or check(path, *rest))
+    for _ in range(2):
+        with connect(opened):
+            pass
+    assert len(seen) == len(set(seen)) == len(opened.files)
+    (run / opened.files[0].path).write_bytes(b"")
+    with pytest.raises(AuditError, match="truncated or changed"), connect(opened):
+        pass
