@@ -3,7 +3,8 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def render_html(model: ReportModel) -> str:
 
     figures = [figure for section in model.sections for figure in section.figures]
     order = series_of(figure.chart for figure in figures)
-    drawings = {figure.id: _draw(figure, order) for figure in figures}
+    drawings = _drawings(figures, order)
     boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
     scripts = [javascript_bundle(), boot] if drawings else [boot]
     page = _environment().get_template("templates/page.html.j2")
@@ -74,19 +75,22 @@ def _dumps(value: object, **_: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _draw(figure: Figure, order: Sequence[str]) -> Drawing:
+def _drawings(figures: Sequence[Figure], order: Sequence[str]) -> dict[str, Drawing]:
+    """Return the drawings of all figures by their ids; drawing lets go of the interpreter, so two cores halve it."""
     from reports.charts import spec
-
-    body = spec(figure.chart, order)
-    return Drawing(body, tuple(_plots(figure, body)))
-
-
-def _plots(figure: Figure, body: dict[str, object]) -> Iterator[Plot]:
     from reports.vega import NARROW, WIDE, render_svg
 
-    sizes = [("only", NARROW)] if figure.small else [("wide", WIDE), ("narrow", NARROW)]
-    for kind, width in sizes:
-        yield Plot(kind, width, render_svg(body, width, f"{figure.id}-{kind}"))
+    specs = {figure.id: spec(figure.chart, order) for figure in figures}
+    both = [("wide", WIDE), ("narrow", NARROW)]
+    wanted = [
+        (figure.id, kind, width) for figure in figures for kind, width in ([("only", NARROW)] if figure.small else both)
+    ]
+    with ThreadPoolExecutor() as pool:
+        drawn = list(pool.map(lambda each: render_svg(specs[each[0]], each[2], f"{each[0]}-{each[1]}"), wanted))
+    plots: dict[str, list[Plot]] = {}
+    for (name, kind, width), svg in zip(wanted, drawn, strict=True):
+        plots.setdefault(name, []).append(Plot(kind, width, svg))
+    return {name: Drawing(body, tuple(plots[name])) for name, body in specs.items()}
 
 
 def _policy(scripts: list[str]) -> str:
