@@ -5,7 +5,9 @@ WITH planned AS (
 ), finite AS (
     SELECT arm, seed, step, group_id, rollout_id, prompt_id, reward, advantage
     FROM rollouts
-    WHERE isfinite(reward) AND isfinite(advantage)
+    WHERE (arm, seed, step, group_id) NOT IN (
+        SELECT (arm, seed, step, group_id) FROM rollouts WHERE NOT isfinite(reward) OR NOT isfinite(advantage)
+    )
 ), steps AS (
     SELECT arm, seed, step, count(DISTINCT group_id) AS n_groups, count(*) // count(DISTINCT group_id) AS size
     FROM finite
@@ -22,8 +24,10 @@ WITH planned AS (
         *,
         reward - group_mean AS centred,
         reward - avg(reward) OVER (PARTITION BY arm, seed, step) AS over_batch,
-        reward - avg(reward) OVER (PARTITION BY arm, seed, step, prompt_id) AS over_prompt,
-        reward - avg(reward) OVER (PARTITION BY arm, seed, prompt_id) AS over_prompt_and_steps,
+        CASE WHEN prompt_id IS NOT NULL THEN reward - avg(reward) OVER (PARTITION BY arm, seed, step, prompt_id) END
+            AS over_prompt,
+        CASE WHEN prompt_id IS NOT NULL THEN reward - avg(reward) OVER (PARTITION BY arm, seed, prompt_id) END
+            AS over_prompt_and_steps,
         reward - avg(reward) OVER (PARTITION BY arm, seed, step, place % n_groups) AS over_strides,
         reward - avg(reward) OVER (PARTITION BY arm, seed, step, place // size) AS over_neighbours
     FROM placed
@@ -81,6 +85,7 @@ WITH planned AS (
         count(DISTINCT prompt_id) AS n_prompts,
         count(*) FILTER (WHERE NOT isfinite(reward)) AS bad_rewards,
         count(*) FILTER (WHERE NOT isfinite(advantage)) AS bad_advantages,
+        count(*) - count(advantage) AS no_advantages,
         min(rollout_id) FILTER (WHERE NOT (isfinite(reward) AND isfinite(advantage))) AS first_bad
     FROM rollouts
     GROUP BY ALL
@@ -119,6 +124,12 @@ FROM contents
 WHERE bad_rewards + bad_advantages > 0
 UNION ALL
 SELECT
+    'no advantage', 'inconclusive', arm, seed, step, group_id,
+    format('{} of {} rollouts have no advantage', no_advantages, n)
+FROM contents
+WHERE no_advantages > 0
+UNION ALL
+SELECT
     'several prompts in one group', 'fail', arm, seed, step, group_id, format('{} prompts in {} rollouts', n_prompts, n)
 FROM contents
 WHERE n_prompts > 1
@@ -133,11 +144,11 @@ WITH centred AS (
         arm, seed, step, group_id, reward, advantage,
         abs(advantage - reward + avg(reward) OVER (PARTITION BY arm, seed, step, group_id)) AS off
     FROM rollouts
-    WHERE isfinite(reward) AND isfinite(advantage)
+    WHERE isfinite(reward) AND coalesce(isfinite(advantage), true)
 )
 SELECT format(
-    '{}: {:,} rollouts in {:,} groups; largest difference of an advantage from reward minus group mean {:.3g}',
-    arm, count(*), count(DISTINCT (seed, step, group_id)), max(off)
+    '{}: {:,} rollouts in {:,} groups; largest difference of an advantage from reward minus group mean {}',
+    arm, count(*), count(DISTINCT (seed, step, group_id)), coalesce(format('{:.3g}', max(off)), 'not logged')
 )
 FROM centred
 GROUP BY arm

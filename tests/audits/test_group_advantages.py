@@ -134,9 +134,25 @@ def test_a_number_that_is_none_is_one_finding_and_spoils_no_other_group(error, c
         columns[column][5] = error
 
     found = audit_of(run_with(tmp_path / "run", change))
-    (row,) = (row for row in faults_of(found) if row["fault"] == "not finite")
-    assert (row["group_id"], "first rollout 5" in row["detail"]) == (1, True)
-    assert {row["group_id"] for row in faults_of(found)} == {1}
+    (row,) = faults_of(found)
+    assert (row["fault"], row["group_id"], "first rollout 5" in row["detail"]) == ("not finite", 1, True)
+
+
+def test_an_advantage_that_was_not_logged_is_missing_evidence_and_the_rest_of_its_group_is_judged(tmp_path):
+    def without(columns, rewards):
+        columns["advantage"][5] = None
+        columns["prompt_id"] = [None] * rewards.size
+
+    found = audit_of(run_with(tmp_path / "run", without, plan=False))
+    assert [(row["fault"], row["severity"], row["group_id"]) for row in faults_of(found)] == [
+        ("no advantage", "inconclusive", 1)
+    ]
+
+    def wrong_too(columns, rewards):
+        without(columns, rewards)
+        columns["advantage"][6] += 0.3
+
+    assert audit_of(run_with(tmp_path / "wrong", wrong_too, plan=False)).check.status == "fail"
 
 
 def test_several_prompts_in_a_group_and_a_group_of_another_size_than_planned(tmp_path):
