@@ -61,17 +61,17 @@ WHERE late > 5 * early + 0.01
 UNION ALL
 SELECT
     'nothing to compare', 'inconclusive', arm, seed, NULL,
-    format('{} steps; one with sampler versions and one with tokens of a first update are the least', count(*))
+    format('{} steps; two with sampler versions, or two with 100 tokens of a first update, are the least', count(*))
 FROM derived_sampler_steps
 GROUP BY arm, seed
-HAVING count(*) < 2 OR (count(first_version) < 2 AND count(*) FILTER (WHERE n_tokens >= 100) < 2)
+HAVING count(first_version) < 2 AND count(*) FILTER (WHERE n_tokens >= 100) < 2
 ORDER BY ALL
 -- notes:
 SELECT format(
     '{} seed {}: {} steps, {} with a sampler version; mean |current - sampler| at the first update {} nats first, {} last',
     arm, seed, count(*), count(first_version),
-    coalesce(format('{:.3g}', arg_min(mismatch, step) FILTER (WHERE mismatch IS NOT NULL)), 'not logged'),
-    coalesce(format('{:.3g}', arg_max(mismatch, step) FILTER (WHERE mismatch IS NOT NULL)), 'not logged')
+    coalesce(format('{:.3g}', arg_min(mismatch, step) FILTER (WHERE mismatch IS NOT NULL)), 'no figure'),
+    coalesce(format('{:.3g}', arg_max(mismatch, step) FILTER (WHERE mismatch IS NOT NULL)), 'no figure')
 )
 FROM derived_sampler_steps
 GROUP BY arm, seed

@@ -66,6 +66,17 @@ def test_a_repeating_completion_correlates_at_several_lags_and_is_no_shift(tmp_p
     assert audit_of(write_sequences(tmp_path / "run", repeat)).check.status == "pass"
 
 
+def test_a_lag_that_is_ahead_by_chance_is_no_shift(tmp_path):
+    """Values that are alike along a completion correlate as well at every lag, but for the noise."""
+
+    def repeat(arm, step, made):
+        made["sampler"][:] = made["sampler"][:, :1]
+        noise = np.random.default_rng([8, step]).normal(size=made["sampler"].shape)
+        made["current"][:] = made["sampler"] + 0.5 * made["sampler"].std() * noise
+
+    assert audit_of(write_sequences(tmp_path / "run", repeat, steps=8)).check.status == "pass"
+
+
 @pytest.mark.parametrize("place", [0, 1, LENGTH - 2, LENGTH - 1])
 def test_completions_that_vary_at_one_place_only_are_no_shift(place, tmp_path):
     def still(arm, step, made):
@@ -73,6 +84,7 @@ def test_completions_that_vary_at_one_place_only_are_no_shift(place, tmp_path):
         made["sampler"][:] = -0.5
         made["sampler"][:, place] = varied
         made["current"][:] = made["sampler"]
+        made["current"][:, place] += 0.5 * np.random.default_rng(step).normal(size=len(varied))
 
     assert audit_of(write_sequences(tmp_path / "run", still)).check.status == "pass"
 

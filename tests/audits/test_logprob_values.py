@@ -50,6 +50,7 @@ def test_a_number_that_is_none_is_found_in_every_column(column, bad, tmp_path):
         ((0, 0.01, -0.5, 1.0), "above 0"),
         ((1, -0.5, 2e-6, 1.0), "above 0"),
         ((1, -0.5, 1e-7, 1.0), None),
+        ((1, 1e-7, -0.5, 1.0), None),
         ((0, -0.5, -0.5, -1e30), None),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_jump_is_found_at_its_onset(levels, onset, tmp_path):
     "levels",
     [
         [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 9e-3],  # below what a ratio notices
-        [0.011, 0.02, 0.03, 0.036, 0.036, 0.036],  # engines that drift apart, by 3 over a run
+        [0.011, 0.011, 0.02, 0.03, 0.036, 0.036, 0.036],  # engines that drift apart, by 3 over a run
         [0.02, 0.05, 0.02, 0.05, 0.02, 0.05],
         [0.0, 0.0, 0.0],
     ],
