@@ -1,6 +1,7 @@
 """Gathers what the report shows of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from analysis.errors import AuditError
@@ -42,12 +43,15 @@ def build_page(run: Run) -> "ReportModel":
     return build_report(report_inputs(run))
 
 
-def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
+def report_inputs(
+    run: Run, *, redact: bool = False, integrity_of: Callable[[], CheckReport] | None = None
+) -> "ReportInputs":
     """Return what the report of a run is made from: decision, gate of its pilot, drift, provenance, looks and more.
 
     Args:
         run: the run.
         redact: leave out questions, gold answers, completions and what was extracted from them.
+        integrity_of: gives the integrity audits where another process is at work on them; it is asked last.
 
     Raises:
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
@@ -57,8 +61,8 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
     # One database for all of them: its tables are set up, and derived, once.
     with connect(run):
         plan = run.sealed.plan if run.sealed is not None else None
-        gate, integrity = pilot_gate(run), integrity_report(run, today=started_on(run))
-        return ReportInputs(
+        gate = pilot_gate(run)
+        inputs = ReportInputs(
             run=str(run.path),
             title=plan.title if plan is not None else run.path.name,
             decision=_decision(run),
@@ -70,17 +74,17 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
             plan_summary=_plan_summary(plan) if plan is not None else {},
             curve=validation_curve(run),
             preflights=pilot_preflights(run),
-            integrity=integrity,
             power=_power(run),
             disagreements=disagreements(run, texts=not redact),
             cost=cost_of(run),
             deviations=deviations(run),
-            settings=setting_differences(run, integrity),
             redacted=redact,
             training=training_steps(run),
             mask_curves=mask_curves(run, plan),
             calibration=calibration(run),
         )
+        integrity = integrity_of() if integrity_of is not None else integrity_report(run, today=started_on(run))
+        return replace(inputs, integrity=integrity, settings=setting_differences(run, integrity))
 
 
 def comparison_inputs(first: Run, second: Run, *, redact: bool = False) -> "ComparisonInputs":

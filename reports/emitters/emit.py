@@ -1,10 +1,12 @@
 """One result, in the format that was asked for, on one stream."""
 
+from collections.abc import Callable
 from typing import TextIO
 
 from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 from reports.parts import ComparisonInputs, ReportInputs
+from reports.vega import javascript_bundle
 
 
 def emit_checks(report: CheckReport, format: str, stream: TextIO, *, command: str) -> None:
@@ -81,15 +83,21 @@ def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:
         stream.write(decision_github(report, file=f"{report.run}/run.json") + "\n")
 
 
-def report_text(inputs: ReportInputs, format: str) -> str:
-    """Return a run's report as `html`, `md` or `json`."""
+def report_text(inputs: ReportInputs, format: str, script_of: Callable[[], str] = javascript_bundle) -> str:
+    """Return a run's report as `html`, `md` or `json`.
+
+    Args:
+        inputs: what it is made from.
+        format: one of the three.
+        script_of: see `render_html`.
+    """
     from reports.model import build_report
 
     model = build_report(inputs)
     if format == "html":
         from reports.emitters.html import render_html
 
-        return render_html(model)
+        return render_html(model, script_of)
     if format == "md":
         from reports.emitters.markdown import render_markdown
 

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reports.model import ReportModel
 from reports.parts import Figure
+from reports.vega import javascript_bundle
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,16 +36,20 @@ class Drawing:
     plots: tuple[Plot, ...]
 
 
-def render_html(model: ReportModel) -> str:
-    """Return the page of a report."""
+def render_html(model: ReportModel, script_of: Callable[[], str] = javascript_bundle) -> str:
+    """Return the page of a report.
+
+    Args:
+        model: what it says.
+        script_of: gives the Vega script, asked after the charts are drawn; another process may be at work on it.
+    """
     from reports.charts import series_of
-    from reports.vega import javascript_bundle
 
     figures = [figure for section in model.sections for figure in section.figures]
     order = series_of(figure.chart for figure in figures)
     drawings = _drawings(figures, order)
     boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
-    scripts = [javascript_bundle(), boot] if drawings else [boot]
+    scripts = [script_of(), boot] if drawings else [boot]
     page = _environment().get_template("templates/page.html.j2")
     return page.render(
         model=model,

@@ -2,11 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runner.arguments import RunArgument
+
+if TYPE_CHECKING:
+    from audits.store.reader import Run
 
 
 class PageFormat(StrEnum):
@@ -34,13 +37,13 @@ def command(
     With two runs: their verdicts, gates, settings and items side by side, in comparison.html in the first run.
     """
     from audits.store.reader import open_run
-    from reports.emitters.emit import comparison_text, report_text
-    from runner.pages import comparison_inputs, report_inputs
+    from reports.emitters.emit import comparison_text
+    from runner.pages import comparison_inputs
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run))
     if other is None:
-        written, name = report_text(report_inputs(opened, redact=redact), format.value), "report.html"
+        written, name = _report(opened, format, redact), "report.html"
     else:
         inputs = comparison_inputs(opened, open_run(choose_run(other)), redact=redact)
         written, name = comparison_text(inputs, format.value), "comparison.html"
@@ -50,6 +53,18 @@ def command(
     target = _target(opened.path, out, name)
     _write(target, written.encode())
     typer.echo(f"{target} ({len(written.encode()) / 1e6:.2f} MB)")
+
+
+def _report(run: "Run", format: PageFormat, redact: bool) -> str:
+    from reports.emitters.emit import report_text
+    from reports.vega import javascript_bundle
+    from runner.other_processes import beside, integrity_beside, other_processes
+    from runner.pages import report_inputs
+
+    with other_processes() as pool:
+        script = beside(pool, javascript_bundle) if format is PageFormat.html else javascript_bundle
+        inputs = report_inputs(run, redact=redact, integrity_of=integrity_beside(pool, run))
+        return report_text(inputs, format.value, script)
 
 
 def _target(run: Path, out: Path | None, name: str) -> Path:

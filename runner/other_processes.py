@@ -1,0 +1,66 @@
+"""What a report computes beside its own process: Python works on one core, and a reviewer's laptop has several."""
+
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from analysis.errors import AuditError
+from audits.engine.check import CheckReport
+from audits.store.reader import Run
+
+PROCESSES = 2
+
+
+@contextmanager
+def other_processes() -> Iterator[ProcessPoolExecutor]:
+    """Open processes for `integrity_beside` and `beside`; whatever happens, none is left running."""
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), _leave_interrupts_to_the_parent) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def integrity_beside(pool: ProcessPoolExecutor, run: Run) -> Callable[[], CheckReport]:
+    """Start the integrity audits of a run in another process, and return what waits for them.
+
+    Args:
+        pool: of `other_processes`.
+        run: is opened again there.
+    """
+    return beside(pool, _integrity, str(run.path))
+
+
+def beside(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Start a function of a module in another process, and return what waits for its result."""
+    future: Future[Any] = pool.submit(function, *arguments)
+
+    def wait() -> Any:
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            raise AuditError(
+                "a process that worked on the report was ended from outside, perhaps for want of memory. "
+                "Try again with less running beside it"
+            ) from error
+
+    return wait
+
+
+def _integrity(path: str) -> CheckReport:
+    from audits.engine.integrity import integrity_report
+    from audits.engine.standing import started_on
+    from audits.store.location import locate
+    from audits.store.reader import open_run
+
+    run = open_run(locate(path))
+    return integrity_report(run, today=started_on(run))
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
