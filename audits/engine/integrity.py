@@ -73,5 +73,5 @@ def _with_evidence(run: Run, found: Findings) -> Check:
     except OSError as error:
         note = f"no evidence was left: the run cannot be written to ({error.strerror or error})"
         return replace(check, notes=(*check.notes, note))
-    kept = f"the first {ROWS_KEPT:,} of {total:,} rows" if total > ROWS_KEPT else f"all {total:,}"
+    kept = f"the first {ROWS_KEPT:,} of {total:,} rows" if total > ROWS_KEPT else "every row"
     return replace(check, evidence=path, notes=(*check.notes, f"evidence: {kept}"))

@@ -40,7 +40,7 @@ def test_the_offending_rows_are_left_in_the_run_with_the_query_that_gives_all(br
     assert file.column("item_id").to_pylist() == ["item-019"]
     assert file.schema.metadata[b"runaudit.total_rows"] == b"1"
     assert b"SELECT" in file.schema.metadata[b"runaudit.query"]
-    assert "evidence: all 1" in check.notes
+    assert "evidence: every row" in check.notes
 
 
 def test_without_being_asked_for_no_evidence_is_left(broken):
