@@ -145,9 +145,21 @@ def resolve_service(option: str | None, base_model: str, environment: Mapping[st
             f"base model {base_model!r} is not shipped ({', '.join(SHIPPED_MODELS)}), so a service must be named: set "
             "TINKER_BASE_URL and TINKER_API_KEY, or pass --service URL (`audit serve` starts a local one)"
         )
-    if chosen != EMBEDDED and urlsplit(chosen).scheme not in {"http", "https"}:
-        raise AuditError(f"--service {chosen!r}: give `{EMBEDDED}` or a URL that starts with http:// or https://")
+    if chosen != EMBEDDED and not _is_address(chosen):
+        raise AuditError(
+            f"--service {chosen!r}: give `{EMBEDDED}` or a URL that starts with http:// or https:// and names a host, "
+            "as in http://127.0.0.1:8000"
+        )
     return chosen
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        # Reading the port raises where it is no number from 0 to 65535.
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 @contextmanager

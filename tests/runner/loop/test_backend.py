@@ -31,6 +31,15 @@ def test_the_option_wins_then_the_environment_then_the_shipped_model():
         resolve_service("localhost:8000", "tiny-addition", {})
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://host", "host:8000", "http://", "http://host:port", 'http://127.0.0.1:37687",', "http://[::1", "http://h:0"],
+)
+def test_what_is_no_address_is_refused_with_one_that_is(url):
+    with pytest.raises(AuditError, match=r"as in http://127\.0\.0\.1:8000"):
+        resolve_service(url, "any/model", {})
+
+
 def test_a_remote_service_needs_a_key_and_a_local_one_does_not(tmp_path, monkeypatch):
     monkeypatch.delenv("TINKER_API_KEY", raising=False)
     with (
