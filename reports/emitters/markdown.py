@@ -18,7 +18,8 @@ from reports.sections.verdict import VerdictSection
 LIMIT = 60_000
 COMMANDS_LIMIT = 20_000
 SHOWN_ROWS = 40
-SHOWN_FINDINGS = 30
+SHOWN_FINDINGS = 15
+SHOWN_REMARKS = 4
 # Renders as nothing, and parts what GitHub would read as a mention, a reference or a link.
 _GAP = "&#8203;"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -35,7 +36,7 @@ def render_markdown(model: ReportModel, findings: Mapping[str, CheckReport]) -> 
         findings: checks by what they are; those that need a reader are listed with their reasons.
     """
     blocks = [*_opening(model), *_needing_a_reader(findings), *_others(model), *_commands(model)]
-    ending = escaped(f"parts left out for length: `audit report` writes them all for {model.run}.")
+    ending = f"parts are left out for length; `audit report` writes them all: {escaped(model.run)}"
     kept: list[str] = []
     room = LIMIT - len(ending) - 20
     for block in blocks:
@@ -137,7 +138,9 @@ def _needing_a_reader(findings: Mapping[str, CheckReport]) -> Iterator[str]:
 def _finding(name: str, check: Check) -> str:
     status = f"{status_sign(check.status)} {status_word(check.status)}"
     line = f"- {escaped(status)} · {escaped(name)} · **{escaped(check_name(check))}**: {escaped(figure_line(check))}"
-    return "\n".join([line, *(f"  - {escaped(text(remark, 300))}" for remark in remarks(check))])
+    said = remarks(check)
+    more = [f"{count(len(said) - SHOWN_REMARKS)} more remarks stand on the page."] if len(said) > SHOWN_REMARKS else []
+    return "\n".join([line, *(f"  - {escaped(text(remark, 300))}" for remark in [*said[:SHOWN_REMARKS], *more])])
 
 
 def _others(model: ReportModel) -> Iterator[str]:

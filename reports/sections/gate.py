@@ -47,11 +47,8 @@ class GateRow:
 
 @dataclass(frozen=True)
 class GateSection(Section):
-    """The gate with its rows; `state` is the status of all checks together."""
+    """The gate with its rows."""
 
-    state: str = "inconclusive"
-    sign: str = "?"
-    word: str = "inconclusive"
     rows: tuple[GateRow, ...] = ()
     reasons: tuple[str, ...] = ()
 
@@ -85,9 +82,6 @@ def build(inputs: ReportInputs) -> GateSection:
         tables=(*_in_full(gate, inputs.gate_in_full), *_profiles(shown)),
         commands=_commands(inputs.run, gate, inputs.gate_in_full),
         notes=tuple(notes),
-        state=gate.status,
-        sign=status_sign(gate.status),
-        word=status_word(gate.status),
         rows=tuple(_row(f"gate-sql-{index}", gate.run, check) for index, check in enumerate(by_severity(gate.checks))),
         reasons=tuple(text(reason) for reason in gate.reasons),
     )
@@ -203,7 +197,7 @@ def _row(name: str, run: str, check: Check) -> GateRow:
         value=value_text(check),
         limit=limit_text(check),
         counted=counted_text(check),
-        examined=count(check.rows_examined),
+        examined=f"{count(check.rows_examined)} rows read",
         definition=text(check.definition, 200),
         remarks=remarks(check),
         sql=sql,

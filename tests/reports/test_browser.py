@@ -1,6 +1,8 @@
 """The page in a browser: silent, harmless, readable on a phone, in the dark, on paper and without scripts."""
 
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+AXE = Path(__file__).parent.parent / "data" / "axe" / "axe.min.js"
 
 # Contrast of every text node with what is painted behind it, as WCAG 2 counts it.
 CONTRAST = """
@@ -237,3 +241,63 @@ def test_an_item_opens_by_keyboard_and_both_answers_stand_side_by_side(visit):
     assert left.bounding_box()["y"] == right.bounding_box()["y"]
     page.set_viewport_size({"width": 375, "height": 900})
     assert left.bounding_box()["y"] < right.bounding_box()["y"]
+
+
+@pytest.fixture(scope="session")
+def without_scripts(files):
+    """The same pages with no script in them: axe is itself one, so that scripts cannot be switched off under it."""
+    for kind in KINDS:
+        page = (files / f"{kind}.html").read_text(encoding="utf-8")
+        bare = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        (files / f"{kind}-bare.html").write_text(bare, encoding="utf-8")
+    return files
+
+
+def axe_violations(page):
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert len(found["passes"]) > 20
+    return [(rule["id"], node["html"][:120]) for rule in found["violations"] for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("kind", ["validated", "void", "empty"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_with_scripts_or_without(visit, without_scripts, kind, scheme):
+    for width, name in ((390, kind), (1500, f"{kind}-bare")):
+        page = visit(name, width, color_scheme=scheme)
+        page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+        assert axe_violations(page) == []
+
+
+def test_axe_would_find_what_is_missing(visit):
+    page = visit("void")
+    page.locator(".drawing").first.evaluate("box => box.removeAttribute('aria-label')")
+    page.locator("h2").first.evaluate("head => { head.style.color = 'rgb(200, 200, 200)'; }")
+    assert {"role-img-alt", "color-contrast"} <= {rule for rule, _ in axe_violations(page)}
+
+
+def test_the_contents_stand_beside_the_page_where_there_is_room_and_lead_to_each_section(visit):
+    page = visit("void", java_script_enabled=False)
+    links = page.locator("nav a")
+    assert links.count() == page.locator("main > section").count()
+    assert page.locator("nav .group").all_inner_texts() == ["Decision", "Evidence", "Record"]
+    for width, beside in ((390, False), (1200, False), (1500, True)):
+        page.set_viewport_size({"width": width, "height": 900})
+        contents, main = page.locator("nav").bounding_box(), page.locator("main").bounding_box()
+        assert (contents["x"] + contents["width"] <= main["x"]) == beside
+    links.last.click()
+    page.wait_for_url("**#provenance")
+
+
+def test_the_gate_fits_the_page_on_a_laptop(visit):
+    page = visit("void", 1200, java_script_enabled=False)
+    assert page.locator("#gate .scroll").first.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_a_caption_stays_in_sight_on_a_phone(visit):
+    page = visit("validated", 390, java_script_enabled=False)
+    boxes = page.locator("caption > span").evaluate_all(
+        "all => all.map(s => s.getBoundingClientRect()).filter(b => b.width).map(b => b.right)"
+    )
+    assert len(boxes) >= 5
+    assert max(boxes) <= 390
