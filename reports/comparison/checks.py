@@ -61,7 +61,7 @@ def _takeaway(total: int, otherwise: list[Key]) -> str:
     if not otherwise:
         return f"All {count(total)} checks came out alike in both runs."
     named = ", ".join(dict.fromkeys(text(key[1], 40) for key in otherwise[:5]))
-    more = ", …" if len(otherwise) > 5 else ""
+    more = " and more" if len(otherwise) > 5 else ""
     return f"{count(len(otherwise))} of {count(total)} checks came out otherwise: {named}{more}."
 
 

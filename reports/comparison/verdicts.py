@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import LABEL_LIMIT, VERDICT_SIGNS, Scale, command, count, signed, text
 from reports.parts import Column, Command, ComparisonInputs, Figure, Forest, ForestRow, ReportInputs, Section, Table
-from reports.sections.interval import drawable
+from reports.sections.interval import drawable, lines_drawn
 from reports.verdicts import decide_command, interval_sentence, places_of
 
 ORDER = 10
@@ -73,7 +73,7 @@ def _run_facts(run: ReportInputs, plan_sha256: str | None) -> dict[str, str]:
     facts = {
         "Run": text(run.run),
         "Title": text(run.title, 200),
-        "Plan sha256": text(plan_sha256, 80) if plan_sha256 else "no sealed plan",
+        "Plan sha256": f"{text(plan_sha256[:16])}…" if plan_sha256 else "no sealed plan",
         "Verdict": "no decision",
     }
     if decision is None:
@@ -141,13 +141,11 @@ def _figures(named: list[Named]) -> Iterator[Figure]:
         item = entries[0][2]
         scale = Scale.of(item.bounds)
         sentences = " ".join(f"{name}: {interval_sentence(report, found)}" for name, report, found in entries)
-        margin, floor = (signed(scale.apply(value), places_of(item)) for value in (item.margin, item.floor))
         yield Figure(
             id=f"verdicts-{number}",
             label=f"Forest chart of {text(item.id, LABEL_LIMIT)}. {sentences}",
-            takeaway=sentences,
-            caption=f"Solid line: no difference. Dashed: margin {margin} {scale.unit}. Dotted: floor {floor} "
-            f"{scale.unit}. A line that falls on another is drawn once.",
+            takeaway=f"{text(item.id, LABEL_LIMIT)}: {'; '.join(_brief(*entry) for entry in entries)}",
+            caption=f"{lines_drawn(item, scale)} Filled mark: a registered decision.",
             chart=Forest(
                 unit=scale.unit,
                 rows=tuple(_forest_row(*entry) for entry in entries),
@@ -156,6 +154,12 @@ def _figures(named: list[Named]) -> Iterator[Figure]:
                 band=None if item.band is None else scale.apply(item.band),
             ),
         )
+
+
+def _brief(name: str, _: DecisionReport, item: CriterionResult) -> str:
+    scale, places = Scale.of(item.bounds), places_of(item)
+    estimate, lower, upper = (signed(scale.apply(value), places) for value in (item.estimate, item.lower, item.upper))
+    return f"{name} {estimate} [{lower}, {upper}] {scale.unit}"
 
 
 def _forest_row(name: str, report: DecisionReport, item: CriterionResult) -> ForestRow:

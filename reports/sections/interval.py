@@ -147,6 +147,11 @@ def drawable(result: CriterionResult) -> bool:
 
 
 def _caption(criterion: CriterionResult, scale: Scale) -> str:
+    return f"{lines_drawn(criterion, scale)} Filled mark: the method that decides. Open mark: exploratory."
+
+
+def lines_drawn(criterion: CriterionResult, scale: Scale) -> str:
+    """Return what the lines and the shade mean that an interval is read against."""
     places = places_of(criterion)
     zero_is_margin = criterion.margin == 0 == criterion.floor
     parts = ["Solid line: no difference" + (", which is margin and floor here." if zero_is_margin else ".")]
@@ -156,7 +161,6 @@ def _caption(criterion: CriterionResult, scale: Scale) -> str:
         parts.append(f"Dashed: margin {margin} {scale.unit}. Dotted: floor {floor} {scale.unit}.")
     if criterion.band is not None:
         parts.append(f"Shaded: tie band ±{number(scale.apply(criterion.band), places)} {scale.unit}.")
-    parts.append("Filled mark: the method that decides. Open mark: exploratory.")
     return " ".join(parts)
 
 
