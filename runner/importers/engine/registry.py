@@ -9,7 +9,6 @@ import runner.importers
 from analysis.errors import AuditError
 from analysis.nearest import hint
 from runner.importers.engine.imported import Imported, Options
-from runner.importers.engine.source_files import refuse_pickle
 
 
 class Importer(Protocol):
@@ -60,11 +59,10 @@ def recognise(path: Path) -> str:
     """Return the id of the one importer that recognises a path.
 
     Raises:
-        AuditError: the path is not there, is a pickle, or none or several recognise it.
+        AuditError: the path is not there, or none or several recognise it.
     """
     if not path.exists():
         raise AuditError(f"{path}: there is no such file or directory (importers: {', '.join(importer_ids())})")
-    refuse_pickle(path)
     found = [known for known in importer_ids() if load_importer(known).sniff(path)]
     if len(found) == 1:
         return found[0]

@@ -54,3 +54,30 @@ def test_a_place_that_exists_or_cannot_be_made_is_refused(audit, table, tmp_path
 def test_a_missing_file_is_said(audit, tmp_path):
     said = audit.refuses("import", "outcomes", tmp_path / "no.csv", "--arm", "baseline=a", "--out", tmp_path / "run")
     assert "no such file" in said
+
+
+def test_a_source_is_recognised_shown_and_imported(audit, tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "optim/lr": 0.1}\n')
+    assert audit("import", tmp_path / "metrics.jsonl", "--dry-run").code == 0
+    assert "by tinker_cookbook" in audit.out
+    assert list(tmp_path.iterdir()) == [tmp_path / "metrics.jsonl"]
+    assert audit("import", "tinker-cookbook", tmp_path / "metrics.jsonl", "--out", tmp_path / "run").code == 0
+    assert "figures of 1 step" in audit.out
+
+
+def test_one_source_an_arm_needs_no_other(audit, tmp_path):
+    for arm in ("a", "b"):
+        (tmp_path / arm).mkdir()
+        (tmp_path / arm / "metrics.jsonl").write_text('{"step": 0, "optim/lr": 0.1}\n')
+    arms = ["--arm", f"baseline={tmp_path / 'a'}", "--arm", f"treatment={tmp_path / 'b'}"]
+    assert audit("import", *arms, "--out", tmp_path / "run").code == 0
+    assert [arm["role"] for arm in json.loads((tmp_path / "run" / "run.json").read_text())["arms"]] == [
+        "baseline", "treatment"
+    ]  # fmt: skip
+
+
+def test_what_a_file_says_cannot_steer_the_terminal(audit, tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "optim/lr": 0.1, "\\u001b[31mred": "x"}\n')
+    assert audit("import", tmp_path / "metrics.jsonl", "--dry-run").code == 0
+    assert "\x1b" not in audit.out
+    assert "red" in audit.out

@@ -1,0 +1,77 @@
+"""The protocol, whatever the source: which importer, which role, what is refused before a run is made."""
+
+import pickle
+
+import pytest
+
+from analysis.errors import AuditError
+
+TABLE = "item_id,a,b\nq1,1,0\nq2,0,1\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "x.csv").write_text(TABLE)
+    return tmp_path / "x.csv"
+
+
+@pytest.mark.parametrize("name", ["model.pt", "x.pkl", "rollouts.jsonl"])
+@pytest.mark.parametrize("words", [[], ["tinker-cookbook"], ["outcomes"]])
+def test_a_pickle_is_refused_and_never_opened_as_one(importing, tmp_path, name, words):
+    (tmp_path / name).write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(AuditError, match="a pickle is refused, because reading one runs"):
+        importing(*words, tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name a source"),
+        (["outcomes"], "outcomes is an importer: name what it reads"),
+        (["tinker-cookbok", "x"], 'no importer "tinker-cookbok"; did you mean "tinker_cookbook"'),
+        (["nothing.here"], "no such file or directory .importers: gsm8k_solutions"),
+        (["outcomes", "a", "b"], "one source is imported at a time"),
+    ],
+)
+def test_words_that_name_no_source_are_answered(importing, words, said):
+    with pytest.raises(AuditError, match=said):
+        importing(*words)
+
+
+def test_a_path_that_two_importers_recognise_is_left_to_the_person(importing, table, monkeypatch):
+    monkeypatch.setattr("runner.importers.gsm8k_solutions.sniff", lambda _: True)
+    with pytest.raises(AuditError, match="gsm8k_solutions and outcomes recognise it"):
+        importing(table)
+
+
+def test_an_item_column_is_only_for_what_has_columns(importing, tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"step": 0, "optim/lr": 0.1}\n')
+    with pytest.raises(AuditError, match="--item"):
+        importing(tmp_path / "m.jsonl", item="id")
+
+
+def test_what_was_left_out_is_told_and_kept_in_the_manifest(importing, tmp_path):
+    (tmp_path / "y.csv").write_text("item_id,a,b,note\nq1,1,0,x\n")
+    told = importing(tmp_path / "y.csv", arms=[("baseline", "a"), ("treatment", "b")])
+    assert "left out: columns note" in told
+    assert importing.manifest.source["ignored"] == ["columns note"]
+
+
+def test_a_failure_while_writing_leaves_nothing_behind(importing, table, monkeypatch):
+    def fails(*_, **__):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("audits.store.writer.RunWriter.write_evals", fails)
+    with pytest.raises(OSError, match="no space left"):
+        importing(table, arms=[("baseline", "a")])
+    assert not importing.out.exists()
+
+
+def test_a_used_directory_is_refused_before_anything_is_read(importing):
+    importing.out.mkdir()
+    (importing.out / "mine.txt").write_text("mine")
+    with pytest.raises(AuditError, match="not empty"):
+        importing("outcomes", "there-is-no-such-file.csv", arms=[("baseline", "a")])
+    assert (importing.out / "mine.txt").read_text() == "mine"
+    (importing.out / "mine.txt").unlink()
+    importing.out.rmdir()
