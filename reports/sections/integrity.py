@@ -73,7 +73,7 @@ def _row(check: Check) -> tuple[str, ...]:
         "no value" if not isinstance(check.value, float) else count(check.value),
         count(check.rows_examined),
         text(check.measures),
-        " ".join(remarks(check)) or "none",
+        " · ".join(remarks(check)) or "none",
     )
 
 
