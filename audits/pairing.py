@@ -2,7 +2,8 @@
 
 A paired comparison speaks of the items that both arms answered. An item that is missing in one arm, stands there
 twice, failed with an error or has no number for a score cannot be dropped or counted as wrong: either would
-change the question that the interval answers.
+change the question that the interval answers. Where every item of an arm failed, nothing was measured: that is missing
+evidence and no accuracy of 0.
 """
 
 from audits.engine.audit import Audit

@@ -10,7 +10,10 @@ from typing import Any
 
 from analysis.errors import AuditError
 from audits.engine.check import CheckReport
-from audits.store.reader import Run
+from audits.engine.integrity import integrity_report
+from audits.engine.standing import started_on
+from audits.store.location import is_local, locate
+from audits.store.reader import Run, open_run
 
 PROCESSES = 2
 
@@ -31,8 +34,10 @@ def integrity_beside(pool: ProcessPoolExecutor, run: Run) -> Callable[[], CheckR
 
     Args:
         pool: of `other_processes`.
-        run: is opened again there.
+        run: is opened again there; one in an object store is audited here, since not each store is another process's.
     """
+    if not is_local(run.path):
+        return lambda: integrity_report(run, today=started_on(run))
     return beside(pool, _integrity, str(run.path))
 
 
@@ -53,11 +58,6 @@ def beside(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: 
 
 
 def _integrity(path: str) -> CheckReport:
-    from audits.engine.integrity import integrity_report
-    from audits.engine.standing import started_on
-    from audits.store.location import locate
-    from audits.store.reader import open_run
-
     run = open_run(locate(path))
     return integrity_report(run, today=started_on(run))
 

@@ -145,7 +145,9 @@ def arms_of_role(run: Run, role: str) -> list[str]:
     if run.sealed is not None:
         # The roles were sealed with the plan; run.json can be edited.
         return list(run.sealed.plan.conditions(role))
-    return list(dict.fromkeys(arm.arm for arm in run.manifest.arms if arm.role == role))
+    # An arm that is neither baseline nor treatment is named by its folder, as `--weights` names it.
+    named = [arm for arm in run.manifest.arms if role == (arm.arm if arm.role == "other" else arm.role)]
+    return list(dict.fromkeys(arm.arm for arm in named))
 
 
 def arm_name(run: Run, condition: str) -> str:
@@ -197,7 +199,7 @@ def _item_means(
 def _broken_pairing(run: Run, findings: Findings) -> str:
     total = int(findings.check.value or 0)
     lines = [f"{run.path}: the pairing is broken ({total} faults), so there is no number to trust"]
-    for fault, item_id, arm, seed, detail in findings.rows[:_LISTED]:
+    for fault, item_id, arm, seed, detail, _severity in findings.rows[:_LISTED]:
         where = "" if arm is None else f" in arm {arm}, seed {seed}"
         named, told = printable(str(item_id), limit=80), printable(str(detail), limit=200)
         lines.append(f"  {fault}: item {named}{where}: {told}")

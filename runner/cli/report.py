@@ -42,15 +42,16 @@ def command(
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run))
+    to_stdout = str(out) == "-" or (out is None and format is not PageFormat.html)
+    target = None if to_stdout else _target(opened.path, out, "report.html" if other is None else "comparison.html")
     if other is None:
-        written, name = _report(opened, format, redact), "report.html"
+        written = _report(opened, format, redact)
     else:
         inputs = comparison_inputs(opened, open_run(choose_run(other)), redact=redact)
-        written, name = comparison_text(inputs, format.value), "comparison.html"
-    if str(out) == "-" or (out is None and format is not PageFormat.html):
+        written = comparison_text(inputs, format.value)
+    if target is None:
         typer.echo(written, nl=False)
         return
-    target = _target(opened.path, out, name)
     _write(target, written.encode())
     typer.echo(f"{target} ({len(written.encode()) / 1e6:.2f} MB)")
 

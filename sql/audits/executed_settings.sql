@@ -43,3 +43,4 @@ SELECT 'stated by run.json alone: ' || left(string_agg(setting, ', ' ORDER BY se
 FROM compared
 WHERE evidence = 'stated'
 HAVING count(*) > 0
+ORDER BY ALL

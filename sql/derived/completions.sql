@@ -11,7 +11,7 @@ SELECT
     'rollouts', arm, seed, NULL, step, rollout_id::VARCHAR, NULL,
     completion, gold, lower(stop_reason), extraction,
     extracted, reward,
-    CASE WHEN isnan(reward) THEN NULL WHEN reward >= 0.5 THEN true WHEN reward <= 0 THEN false END
+    CASE WHEN NOT isfinite(reward) THEN NULL WHEN reward >= 0.5 THEN true WHEN reward <= 0 THEN false END
 FROM rollouts
 WHERE completion IS NOT NULL AND gold IS NOT NULL
 ORDER BY source, arm, seed, checkpoint, step, id, sample, completion

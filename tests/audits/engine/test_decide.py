@@ -564,3 +564,12 @@ def test_outcomes_that_changed_carry_no_verdict_though_size_and_rows_are_the_sam
     path.write_bytes(bytes(content))
     with pytest.raises(AuditError, match="no verdict rests on outcomes that changed"):
         decided(run)
+
+
+def test_an_imported_arm_that_is_neither_is_named_by_itself(tmp_path):
+    arms = {"judge": [evals(right(3))], "tutor": [evals(right(14))], "baseline": [evals(right(9))]}
+    run = open_run(write_outcomes(tmp_path / "run", arms))
+    report = decide(run, options=RuleOptions(weights={"tutor": 1.0, "judge": -1.0}))
+    assert report.criteria[0].estimate == pytest.approx(0.55)
+    with pytest.raises(AuditError, match="role other"):
+        decide(run, options=RuleOptions(weights={"tutor": 1.0, "other": -1.0}))
