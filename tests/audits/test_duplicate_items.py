@@ -55,6 +55,13 @@ def test_only_the_final_evaluation_is_an_n(tmp_path):
     assert (found.check.status, found.check.rows_examined) == ("inconclusive", 0)
 
 
+def test_an_item_of_the_curve_is_no_duplicate_of_a_final_one(tmp_path):
+    curve = answers(1, checkpoint="step000001", prompt_id="test-001") | {"item_id": ["item-001"]}
+    outcomes = {"baseline": [answers(1)], "other": [curve]}
+    found = ran(write_asked(tmp_path / "run", prompts(["a b", "a b"]), outcomes=outcomes), AUDIT_ID)
+    assert (found.check.status, found.check.rows_examined) == ("pass", 1)
+
+
 def test_questions_without_a_letter_or_digit_are_compared_as_they_stand(tmp_path):
     found = ran(write_asked(tmp_path / "run", prompts(["???", "!!!", "???"])), AUDIT_ID)
     assert [row[:3] for row in found.rows] == [("same question", "item-002", "item-000")]

@@ -74,9 +74,16 @@ def test_the_note_says_what_the_plan_s_interval_is_of(tmp_path):
 
 
 def test_failed_samples_and_odd_scores_are_no_flips(tmp_path):
-    columns = repeats([[1.0, 0.0, float("nan")], [None, 0.0, float("nan")]])
+    columns = repeats([[1.0, 0.0, float("nan")], [0.0, 0.0, float("nan")]])
     errors = [None, None, None, "gone", None, None]
     write_outcomes(tmp_path / "run", {"treatment": [columns | {"error": errors}]})
     found = ran(tmp_path / "run", AUDIT_ID)
     assert (found.check.status, found.rows) == ("pass", ())
     assert "0 of 2 items" in found.check.notes[0]
+
+
+def test_only_the_final_checkpoints_are_compared(tmp_path):
+    path = run_with(tmp_path / "run", [right(12), right(12)])
+    curve = repeats([right(0), right(0)], checkpoint="step000001")
+    RunWriter.reopen(path).write_evals("treatment", 0, "step000001", curve | {"sample": [1] * 20 + [2] * 20})
+    assert ran(path, AUDIT_ID).check.status == "pass"

@@ -97,6 +97,10 @@ def test_completions_that_pile_up_at_the_cap_did_not_end_by_themselves(at_cap, s
         assert "3 of 8 completions that ended by themselves have exactly 64 tokens" in found.rows[0][-1]
 
 
+def test_one_completion_at_the_cap_is_chance(tmp_path):
+    assert found_in(tmp_path / "run", arm(answered(1, 0, CAP))).check.status == "pass"
+
+
 def test_a_sign_that_rests_on_cut_answers_fails(tmp_path):
     treatment = arm(answered(40, 40), answered(20, 0, CAP, "length"))
     baseline = arm(answered(50, 50))
@@ -114,6 +118,18 @@ def test_a_sign_that_turns_without_the_cut_answers_and_unequal_cuts_are_warnings
     found = found_in(tmp_path / "run", treatment, baseline)
     assert faults(found) == {("sign turns without cut answers", "warn"): 1, ("arms are cut unequally", "warn"): 1}
     assert "0.0000 of the treatment's and 0.4000 of the baseline's" in found.rows[0][-1]
+
+
+def test_cuts_that_explain_less_than_the_difference_are_no_finding(tmp_path):
+    baseline = arm(answered(20, 60), answered(0, 20, CAP, "length"))
+    assert found_in(tmp_path / "run", arm(answered(90, 10)), baseline).check.status == "pass"
+
+
+def test_a_score_that_is_no_number_does_not_hide_the_sign(tmp_path):
+    broken = {"scores": [float("nan")], "n_tokens": [10], "stop_reason": ["stop"]}
+    treatment = arm(answered(40, 40), answered(20, 0, CAP, "length"), broken)
+    found = found_in(tmp_path / "run", treatment, arm(answered(50, 50)))
+    assert faults(found)["sign rests on cut answers", "fail"] == 1
 
 
 def test_cut_shares_that_chance_explains_are_no_finding(tmp_path):
