@@ -15,7 +15,7 @@ from audits.engine.standing import started_on
 from audits.store.location import is_local, locate
 from audits.store.reader import Run, open_run
 
-PROCESSES = 2
+PROCESSES = 1
 
 
 @contextmanager

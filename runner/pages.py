@@ -1,6 +1,6 @@
 """Gathers what the report shows of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from audits.engine.comparison import executed_differences, item_changes, planned
 from audits.engine.cost import cost_of
 from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
-from audits.engine.decision import DecisionReport
 from audits.engine.deviations import deviations, setting_differences
 from audits.engine.disagreements import disagreements
 from audits.engine.drift import drift_by_step
@@ -43,18 +42,31 @@ def build_page(run: Run) -> "ReportModel":
     return build_report(report_inputs(run))
 
 
-def report_inputs(
-    run: Run, *, redact: bool = False, integrity_of: Callable[[], CheckReport] | None = None
-) -> "ReportInputs":
+def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
     """Return what the report of a run is made from: decision, gate of its pilot, drift, provenance, looks and more.
 
     Args:
         run: the run.
         redact: leave out questions, gold answers, completions and what was extracted from them.
-        integrity_of: gives the integrity audits where another process is at work on them; it is asked last.
 
     Raises:
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
+    """
+    with connect(run):
+        integrity = integrity_report(run, today=started_on(run))
+        return with_integrity(run, inputs_but_integrity(run, redact=redact), integrity)
+
+
+def with_integrity(run: Run, inputs: "ReportInputs", integrity: CheckReport) -> "ReportInputs":
+    """Return the inputs with the integrity audits and what follows from them; no chart of the page does."""
+    return replace(inputs, integrity=integrity, settings=setting_differences(run, integrity))
+
+
+def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
+    """Return what `report_inputs` does without the integrity audits, which take as long as all the rest.
+
+    Raises:
+        AuditError: see `report_inputs`.
     """
     from reports.parts import ReportInputs
 
@@ -62,10 +74,10 @@ def report_inputs(
     with connect(run):
         plan = run.sealed.plan if run.sealed is not None else None
         gate = pilot_gate(run)
-        inputs = ReportInputs(
+        return ReportInputs(
             run=str(run.path),
             title=plan.title if plan is not None else run.path.name,
-            decision=_decision(run),
+            decision=decide(run, gate=gate) if run.has("evals") else None,
             gate=gate,
             gate_in_full=_gate_in_full(run, gate),
             drift=drift_by_step(run, plan),
@@ -83,8 +95,6 @@ def report_inputs(
             mask_curves=mask_curves(run, plan),
             calibration=calibration(run),
         )
-        integrity = integrity_of() if integrity_of is not None else integrity_report(run, today=started_on(run))
-        return replace(inputs, integrity=integrity, settings=setting_differences(run, integrity))
 
 
 def comparison_inputs(first: Run, second: Run, *, redact: bool = False) -> "ComparisonInputs":
@@ -119,10 +129,6 @@ def _power(run: Run) -> "PowerAnswer | None":
         return ask(Options(), None, run.path)
     except AuditError as error:
         return PowerAnswer((), None, (error.message,))
-
-
-def _decision(run: Run) -> DecisionReport | None:
-    return decide(run) if run.has("evals") else None
 
 
 def _gate_in_full(run: Run, gate: CheckReport | None) -> CheckReport | None:

@@ -10,6 +10,7 @@ from analysis.paired.methods import DecisionMethod, Unit, load_method, method_id
 from analysis.paired.rule import Contrast, RuleVerdict
 from analysis.paired.rule import decide as decide_rule
 from analysis.plan.model import Criterion, DecisionRule, Plan
+from audits.engine.check import CheckReport
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.outcomes import ItemScores, arm_name, contrast_sample, load_item_scores
 from audits.engine.standing import standing_of, unfinished
@@ -49,7 +50,9 @@ class RuleOptions:
         return tuple((f"--{name}", value) for name, value in numbers.items())
 
 
-def decide(run: Run, *, method: str | None = None, options: RuleOptions | None = None) -> DecisionReport:
+def decide(
+    run: Run, *, method: str | None = None, options: RuleOptions | None = None, gate: CheckReport | None = None
+) -> DecisionReport:
     """Decide on a run by its plan's rule, or by the default rule where no plan is sealed in it.
 
     Args:
@@ -57,6 +60,7 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
         method: a decision method. Where a rule is registered, another method than its own is exploratory and
             changes neither verdict nor exit code.
         options: the rule's numbers, only where no plan is sealed.
+        gate: the gate that allows the run, where `pilot_gate` gave it already; None evaluates it from the logs.
 
     Raises:
         AuditError: nothing to decide on, broken pairing (item ids are named), unknown method, or options against
@@ -78,7 +82,7 @@ def decide(run: Run, *, method: str | None = None, options: RuleOptions | None =
     roles = list(dict.fromkeys(role for criterion in rule.criteria for role in criterion.weights))
     items = load_item_scores(run, roles, rule.seeds if run.sealed is not None else None)
     result = _apply(rule, chosen, items)
-    verdict, reasons = _standing(run, result, len(items.item_ids))
+    verdict, reasons = _standing(run, result, len(items.item_ids), gate)
     names = {role: arm_name(run, condition) for role, condition in items.conditions.items()}
     return DecisionReport(
         run=str(run.path),
@@ -196,13 +200,13 @@ def _apply(rule: DecisionRule, method: DecisionMethod, items: ItemScores) -> Rul
     return decide_rule(contrasts, method=method, alpha=rule.alpha, combine=rule.combine, seed=rule.resampling_seed)
 
 
-def _standing(run: Run, result: RuleVerdict, n_items: int) -> tuple[str, tuple[str, ...]]:
+def _standing(run: Run, result: RuleVerdict, n_items: int, gate: CheckReport | None) -> tuple[str, tuple[str, ...]]:
     if run.sealed is None:
         return result.verdict, ("no plan is sealed in this run: the rule was not registered", *result.reasons)
     if run.manifest.kind == "pilot":
         return "inconclusive", ("pilot: a pilot is evaluated on validation items and decides nothing",)
     # run.json can be edited: whatever kind it names, a sealed plan's conditions hold.
-    standing = standing_of(run, run.sealed)
+    standing = standing_of(run, run.sealed, gate)
     if standing.void:
         return "void", standing.void
     if run.manifest.kind == "imported":

@@ -45,7 +45,9 @@ class Standing:
     waived: tuple[str, ...] = ()
 
 
-def judge_pilot(pilot: Run, sealed: SealedPlan, *, day: datetime.date | None = None) -> PilotStanding:
+def judge_pilot(
+    pilot: Run, sealed: SealedPlan, *, day: datetime.date | None = None, gate: CheckReport | None = None
+) -> PilotStanding:
     """Recompute a pilot's gate and read its preflights.
 
     Args:
@@ -53,11 +55,12 @@ def judge_pilot(pilot: Run, sealed: SealedPlan, *, day: datetime.date | None = N
         sealed: the plan of the full run that it shall allow.
         day: on which a waiver must not have expired: of the full run's start, so that a verdict does not change as
             time passes. Default today, for a run that is about to start.
+        gate: the pilot's gate where it was evaluated already, on that day; None evaluates it.
 
     Raises:
         AuditError: a file of the pilot is damaged, or a preflight result is no such thing.
     """
-    gate = evaluate_gate(pilot, sealed.plan, today=day)
+    gate = gate or evaluate_gate(pilot, sealed.plan, today=day)
     faults = (*_identity(pilot, sealed), *_gate(gate), *_preflights(pilot, sealed))
     return PilotStanding(gate, faults, (*_waived_checks(gate), *_waived_preflights(pilot, sealed)))
 
@@ -93,13 +96,18 @@ def gate_sha256(gate: CheckReport) -> str:
     return sha256_hex(canonical_json(figures))
 
 
-def standing_of(run: Run, sealed: SealedPlan) -> Standing:
+def standing_of(run: Run, sealed: SealedPlan, gate: CheckReport | None = None) -> Standing:
     """Return whether this full run may carry the plan's claim, and on which waivers that rests.
+
+    Args:
+        run: the full run.
+        sealed: its plan.
+        gate: of `audits.engine.pilot_evidence.pilot_gate`, where it was evaluated already.
 
     Raises:
         AuditError: a file of the run or of its pilot is damaged.
     """
-    pilot = _linked_pilot(run, sealed)
+    pilot = _linked_pilot(run, sealed, gate)
     return Standing((*_seal(run, sealed), *plan_faults(sealed), *pilot.void), pilot.waived)
 
 
@@ -170,14 +178,14 @@ def _seal(run: Run, sealed: SealedPlan) -> Iterator[str]:
         )
 
 
-def _linked_pilot(run: Run, sealed: SealedPlan) -> Standing:
+def _linked_pilot(run: Run, sealed: SealedPlan, gate: CheckReport | None) -> Standing:
     if not needs_pilot(sealed.plan):
         return Standing(())
     pilot, absence = linked_pilot(run)
     if pilot is None or run.manifest.pilot is None:
         what = "a gate" if sealed.plan.activation_gate.applicable else "a preflight"
         return Standing((f"the plan requires {what}, and {absence}",))
-    standing = judge_pilot(pilot, sealed, day=started_on(run))
+    standing = judge_pilot(pilot, sealed, day=started_on(run), gate=gate)
     if not standing.faults and gate_sha256(standing.gate) != run.manifest.pilot.gate_sha256:
         changed = (
             f"the gate of {pilot.path} gives other figures or waivers now than when it allowed this run: its log or "

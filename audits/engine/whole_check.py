@@ -51,7 +51,7 @@ def check_run(run: Run, *, today: datetime.date | None = None, evidence: bool = 
     verified = verify_run(run)
     gate, preflights = pilot_gate(run), pilot_preflights(run)
     integrity = integrity_report(run, today=today, evidence=evidence)
-    decision = decide(run) if run.manifest.kind != "pilot" else None
+    decision = decide(run, gate=gate) if run.manifest.kind != "pilot" else None
     checks = [
         *verified.checks,
         *_measured_elsewhere(run, gate),

@@ -1,12 +1,15 @@
 """One result, in the format that was asked for, on one stream."""
 
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TextIO
 
 from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 from reports.parts import ComparisonInputs, ReportInputs
 from reports.vega import javascript_bundle
+
+if TYPE_CHECKING:
+    from reports.emitters.html import Drawing
 
 
 def emit_checks(report: CheckReport, format: str, stream: TextIO, *, command: str) -> None:
@@ -83,12 +86,19 @@ def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:
         stream.write(decision_github(report, file=f"{report.run}/run.json") + "\n")
 
 
-def report_text(inputs: ReportInputs, format: str, script_of: Callable[[], str] = javascript_bundle) -> str:
+def report_text(
+    inputs: ReportInputs,
+    format: str,
+    *,
+    drawings: "Mapping[str, Drawing] | None" = None,
+    script_of: Callable[[], str] = javascript_bundle,
+) -> str:
     """Return a run's report as `html`, `md` or `json`.
 
     Args:
         inputs: what it is made from.
         format: one of the three.
+        drawings: see `render_html`.
         script_of: see `render_html`.
     """
     from reports.model import build_report
@@ -97,7 +107,7 @@ def report_text(inputs: ReportInputs, format: str, script_of: Callable[[], str] 
     if format == "html":
         from reports.emitters.html import render_html
 
-        return render_html(model, script_of)
+        return render_html(model, drawings=drawings, script_of=script_of)
     if format == "md":
         from reports.emitters.markdown import render_markdown
 

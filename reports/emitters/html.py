@@ -3,14 +3,13 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reports.model import ReportModel
-from reports.parts import Figure
 from reports.vega import javascript_bundle
 
 if TYPE_CHECKING:
@@ -36,18 +35,21 @@ class Drawing:
     plots: tuple[Plot, ...]
 
 
-def render_html(model: ReportModel, script_of: Callable[[], str] = javascript_bundle) -> str:
+def render_html(
+    model: ReportModel,
+    *,
+    drawings: Mapping[str, Drawing] | None = None,
+    script_of: Callable[[], str] = javascript_bundle,
+) -> str:
     """Return the page of a report.
 
     Args:
         model: what it says.
-        script_of: gives the Vega script, asked after the charts are drawn; another process may be at work on it.
+        drawings: of `draw`, where they were drawn before all of the model was known; None draws them here.
+        script_of: gives the Vega script; another process may be at work on it.
     """
-    from reports.charts import series_of
-
-    figures = [figure for section in model.sections for figure in section.figures]
-    order = series_of(figure.chart for figure in figures)
-    drawings = _drawings(figures, order)
+    if drawings is None:
+        drawings = draw(model)
     boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
     scripts = [script_of(), boot] if drawings else [boot]
     page = _environment().get_template("templates/page.html.j2")
@@ -80,11 +82,13 @@ def _dumps(value: object, **_: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _drawings(figures: Sequence[Figure], order: Sequence[str]) -> dict[str, Drawing]:
+def draw(model: ReportModel) -> dict[str, Drawing]:
     """Return the drawings of all figures by their ids; drawing lets go of the interpreter, so two cores halve it."""
-    from reports.charts import spec
+    from reports.charts import series_of, spec
     from reports.vega import NARROW, WIDE, render_svg
 
+    figures = [figure for section in model.sections for figure in section.figures]
+    order = series_of(figure.chart for figure in figures)
     specs = {figure.id: spec(figure.chart, order) for figure in figures}
     both = [("wide", WIDE), ("narrow", NARROW)]
     wanted = [

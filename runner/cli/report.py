@@ -58,14 +58,22 @@ def command(
 
 def _report(run: "Run", format: PageFormat, redact: bool) -> str:
     from reports.emitters.emit import report_text
+    from reports.emitters.html import draw
+    from reports.model import build_report
     from reports.vega import javascript_bundle
     from runner.other_processes import beside, integrity_beside, other_processes
-    from runner.pages import report_inputs
+    from runner.pages import inputs_but_integrity, with_integrity
 
     with other_processes() as pool:
-        script = beside(pool, javascript_bundle) if format is PageFormat.html else javascript_bundle
-        inputs = report_inputs(run, redact=redact, integrity_of=integrity_beside(pool, run))
-        return report_text(inputs, format.value, script)
+        integrity = integrity_beside(pool, run)
+        if format is not PageFormat.html:
+            return report_text(with_integrity(run, inputs_but_integrity(run, redact=redact), integrity()), format.value)
+        script = beside(pool, javascript_bundle)
+        inputs = inputs_but_integrity(run, redact=redact)
+        # Charts are drawn while the audits run; no chart is of them.
+        drawings = draw(build_report(inputs))
+        inputs = with_integrity(run, inputs, integrity())
+        return report_text(inputs, format.value, drawings=drawings, script_of=script)
 
 
 def _target(run: Path, out: Path | None, name: str) -> Path:

@@ -9,6 +9,8 @@ from made_run import evals as outcomes_of
 from audits.store.looks import read_looks
 from audits.store.reader import open_run
 from audits.store.writer import RunWriter
+from reports.emitters.html import render_html
+from runner.pages import build_page
 
 SIZE_LIMIT = 1_500_000
 ITEMS, STEPS = 1319, 50
@@ -113,3 +115,8 @@ def test_a_page_of_1319_items_stays_under_a_megabyte_and_a_half(audit, large):
     page = (large / "report.html").read_bytes()
     assert 900_000 < len(page) < SIZE_LIMIT
     assert b"1,319 paired items" in page
+
+
+def test_the_page_is_the_one_that_is_built_in_one_process(audit, full):
+    audit("report", full)
+    assert (full / "report.html").read_text(encoding="utf-8") == render_html(build_page(open_run(full)))
