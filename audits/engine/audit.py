@@ -174,8 +174,10 @@ def _check(
         notes=notes,
         measures=audit.title,
         mend=audit.mend if status in _SEVERITIES and value else None,
-        rows_command=("integrity", "--rows", audit_id),
-        sql=" ".join(line.strip() for line in sql.rows.splitlines() if not line.lstrip().startswith("--")),
+        rows_command=("integrity", "--rows", audit_id) if value else None,
+        sql=" ".join(line.strip() for line in sql.rows.splitlines() if not line.lstrip().startswith("--"))
+        if value is not None
+        else None,
     )
 
 

@@ -91,6 +91,7 @@ def test_too_few_rows_are_inconclusive_whatever_they_show(made, outcomes):
 def test_no_row_examined_is_never_a_pass(made, outcomes):
     found = made(outcomes, "SELECT 1 WHERE false", examines="evals WHERE checkpoint = 'base'")
     assert (found.check.status, found.check.value) == ("inconclusive", None)
+    assert found.check.sql is found.check.rows_command is None
 
 
 def test_what_was_measured_stands_beside_a_pass_too(made, outcomes):
