@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # A row group of an export; about a step of a token log.
 _BATCH_ROWS = 1 << 17
 # The second runs a statement that EXPLAIN does not look into.
-_WRITES = re.compile(r"COPY|JSON_EXECUTE_SERIALIZED_SQL|INSERT|UPDATE|DELETE|MERGE")
+_WRITES = re.compile(r"COPY|JSON_EXECUTE_SERIALIZED_SQL|INSERT|UPDATE|DELETE|MERGE_INTO")
 
 # Arrow has no such type: a large number would come out as another, a time would lose its zone, the others are bytes.
 _NOT_IN_ARROW = re.compile(r"\b(UHUGEINT|TIME WITH TIME ZONE|BIT|BIGNUM|VARIANT)\b")

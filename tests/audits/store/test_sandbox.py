@@ -176,6 +176,12 @@ def test_not_even_the_directory_that_the_engine_spills_to_can_be_written(run, sq
         assert list(spill.iterdir()) == []
 
 
+def test_a_join_that_the_engine_does_by_merging_only_reads(run):
+    joined = "SELECT count(*) FROM range({0}) AS p(x) JOIN range({0}) AS q(y) ON x < y"
+    assert ask(run, joined.format(50)) == [(1225,)]
+    assert ask(run, joined.format(3000)) == [(4_498_500,)]
+
+
 def test_a_statement_that_only_speaks_of_copying_is_none(run):
     assert ask(run, "SELECT 'COPY x TO y' AS copy, 1 AS \"update\" -- DELETE") == [("COPY x TO y", 1)]
 
