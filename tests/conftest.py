@@ -1,6 +1,12 @@
 """Fixtures that every floor's tests share."""
 
+import signal
+
 import pytest
+
+# Whoever runs the tests in the background of a script hands on an ignored Ctrl-C, and so would every process that a
+# test starts: those that press Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Audit:
