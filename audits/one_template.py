@@ -8,7 +8,8 @@ The frame is the rendered prompt with the question's first occurrence taken out.
 second look at the `template_sha256` that was logged: a hash that does not follow from the text is a `fail` (it is of
 the text with the question replaced by `{question}`, or of the whole text where the question does not stand in it). An
 evaluation prompt fails where no training prompt has its frame; where a frame was trained on and not evaluated, that is
-a `warn`. A prompt in which the question does not stand word for word (its outer white space aside) is `inconclusive`.
+a `warn`. A prompt in which the question does not stand word for word (its outer white space aside) is `inconclusive`,
+and so is one whose rendered text was not logged.
 Where run.json or the source states renderer, stop sequences or system text for training (`rollout.stop`) and for
 evaluation (`evaluation.stop`), they are compared as stated. It cannot see what a service adds to a prompt by itself.
 """

@@ -17,6 +17,7 @@ WITH answers AS (
             WHEN error IS NOT NULL AND score IS NOT NULL THEN 'error counted'
             WHEN error IS NOT NULL THEN 'error'
             WHEN score IS NULL OR NOT isfinite(score) THEN 'no score and no error'
+            WHEN NOT score BETWEEN 0 AND 1 THEN 'outside 0 to 1'
             WHEN (correct AND score = 0) OR (NOT correct AND score = 1) THEN 'score against verdict'
             WHEN trim(completion, E' \t\r\n') = '' AND (score > 0 OR correct) THEN 'empty but right'
         END AS fault,

@@ -79,6 +79,13 @@ SELECT
 FROM framed WHERE NOT is_framed
 UNION ALL
 SELECT
+    'not logged as sent', 'inconclusive', min(prompt_id), split,
+    format('{:,} prompts have no rendered text, so nobody can say what frame they had', count(*))
+FROM prompts
+WHERE rendered IS NULL
+GROUP BY split
+UNION ALL
+SELECT
     'not evaluated', 'warn', NULL, 'train',
     format('{:,} training prompts between "{}" and "{}"', n, right(before, 60), left(after, 60))
 FROM trained

@@ -21,6 +21,11 @@ SELECT 'hash of other tokens', 'fail', 'prompts', NULL, NULL, NULL, prompt_id,
 FROM derived_prompt_hashes
 WHERE prompt_sha256 <> computed_sha256
 UNION ALL
+SELECT 'unknown split', 'fail', 'prompts', NULL, NULL, NULL, prompt_id,
+    'split ' || left(split, 80) || ' is none of train, validation and test: nobody can say what it was for'
+FROM derived_prompt_hashes
+WHERE split NOT IN ('train', 'validation', 'test')
+UNION ALL
 SELECT 'unknown prompt', 'fail', source, arm, seed, checkpoint, prompt_id, sum(n_rows) || ' rows name it'
 FROM named
 WHERE NOT is_known AND prompt_id IS NOT NULL

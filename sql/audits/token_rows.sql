@@ -46,6 +46,15 @@ WITH planned AS (
             WHEN first_position != 0 OR last_position != n_tokens - 1 OR n_rows != n_tokens THEN 'rows missing'
         END AS row_fault
     FROM compared
+), updates_logged AS (
+    SELECT
+        arm, seed, step, "update", n_loss_tokens,
+        count(n_rows) AS n_logged,
+        coalesce(sum(n_rows), 0) AS n_rows,
+        coalesce(sum(greatest(n_tokens - n_rows, 0)), 0) AS n_missing
+    FROM (SELECT arm, seed, step, "update", sum(n_loss_tokens) AS n_loss_tokens FROM updates GROUP BY ALL)
+    LEFT JOIN compared USING (arm, seed, step, "update")
+    GROUP BY ALL
 )
 SELECT
     row_fault AS fault, CASE WHEN row_fault = 'rows missing' THEN otherwise ELSE 'fail' END AS severity,
@@ -66,6 +75,13 @@ UNION ALL
 SELECT 'rollout twice', 'fail', arm, seed, step, NULL, rollout_id, format('{} rollouts have this id', n_rollouts)
 FROM sampled
 WHERE n_rollouts > 1
+UNION ALL
+SELECT
+    'rollouts missing', otherwise, arm, seed, step, "update", NULL,
+    format('{} token rows of {} rollouts, the update had {} loss tokens', n_rows, n_logged, n_loss_tokens)
+FROM updates_logged
+CROSS JOIN planned
+WHERE n_rows + n_missing < n_loss_tokens
 ORDER BY ALL
 -- notes:
 SELECT format(

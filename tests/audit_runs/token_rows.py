@@ -1,7 +1,7 @@
 """Runs whose token rows are their completions, and in which some of 1,000 rollouts have a token row too few."""
 
 from made_logprobs import sequence_columns, sequence_rollouts, sequences
-from made_run import write_run
+from made_run import updates, write_run
 
 FAULTS = {1, 500}
 N_ROLLOUTS = 1000
@@ -23,5 +23,9 @@ def failing(path, faulty):
         }
 
     return write_run(
-        path, steps=1, tokens_of=tokens_of, rollouts_of=lambda arm, seed, step: sequence_rollouts(step, made)
+        path,
+        steps=1,
+        tokens_of=tokens_of,
+        rollouts_of=lambda arm, seed, step: sequence_rollouts(step, made),
+        updates_of=lambda arm, seed, step: updates(step, n=1) | {"n_loss_tokens": [3 * N_ROLLOUTS]},
     )

@@ -68,6 +68,11 @@ def test_score_and_verdict_must_agree_where_the_score_is_all_or_nothing(tmp_path
     assert [row[5] for row in found.rows] == ["item-000", "item-001"]
 
 
+def test_a_score_is_between_0_and_1_at_every_checkpoint(tmp_path):
+    found = found_in(tmp_path, scores=[2.0, -0.5, 1.0, 0.0], correct=[True, False, None, None], checkpoint="base")
+    assert faults(found) == {("outside 0 to 1", "fail"): 2}
+
+
 def test_an_empty_completion_cannot_be_right(tmp_path):
     found = found_in(tmp_path, scores=[1.0, 0.0, 1.0, 1.0], completion=["", "", " \n\t", "7"])
     assert faults(found) == {("empty but right", "fail"): 2}

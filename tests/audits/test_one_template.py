@@ -96,6 +96,14 @@ def test_a_question_that_is_not_in_the_prompt_is_inconclusive(tmp_path):
     assert rows(path, "fault") == [("question not found",)] * 2
 
 
+def test_prompts_whose_text_was_not_logged_are_inconclusive_and_never_pass(tmp_path):
+    one = asked(tmp_path / "one", ["1+1", "2+2"], rendered=["Compute 1+1=", None, "Compute 2+2=", "Compute 2+2="])
+    assert findings(one).check.status == "inconclusive"
+    assert rows(one, "fault", "split") == [("not logged as sent", "test")]
+    none = asked(tmp_path / "none", ["1+1", "2+2"], rendered=[None] * 4)
+    assert [detail[:9] for (detail,) in rows(none, "detail")] == ["2 prompts"] * 2
+
+
 def test_a_frame_that_was_only_trained_on_is_a_warning(tmp_path):
     def frame_of(split, number):
         return "Task: {question}" if split == "train" and number < 3 else FRAME

@@ -102,3 +102,10 @@ def test_a_source_that_names_no_prompt_at_all_is_not_examined_and_what_was_not_l
     found = ran(path, AUDIT_ID)
     assert (found.check.status, found.rows) == ("pass", ())
     assert found.check.notes[1] == "rollouts: 2 rows name 0 prompts (none known)"
+
+
+def test_a_split_of_another_name_hides_what_a_prompt_was_for(tmp_path):
+    path = write_asked(tmp_path / "run", together(BOTH, prompts(["k l"], split="Test")), sampled=["Test-000"])
+    found = ran(path, AUDIT_ID)
+    assert faults(found) == {("unknown split", "fail"): 1}
+    assert (found.rows[0][6], found.rows[0][7][:10]) == ("Test-000", "split Test")

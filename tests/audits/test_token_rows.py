@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from made_logprobs import imported_run, sequence_columns, sequence_rollouts, sequences
-from made_run import rewrite, write_run
+from made_run import rewrite, updates, write_run
 
 from audits.engine.audit import run_audit
 from audits.store.reader import connect, open_run
@@ -19,7 +19,7 @@ def audit_of(path):
         return run_audit(connection, run, "token_rows")
 
 
-def made_with(path, change, *, plan=True):
+def made_with(path, change, *, plan=True, n_loss_tokens=(48,)):
     """A run of 6 rollouts of 8 tokens whose token and rollout columns were changed in place."""
 
     def both(arm="dppo"):
@@ -31,8 +31,13 @@ def made_with(path, change, *, plan=True):
     if not plan:
         columns, rollouts = both()
         return imported_run(path, [{"tokens": columns, "rollouts": rollouts}])
+    trained = {"n_loss_tokens": list(n_loss_tokens)}
     return write_run(
-        path, steps=1, tokens_of=lambda arm, seed, step: both(arm)[0], rollouts_of=lambda arm, seed, step: both(arm)[1]
+        path,
+        steps=1,
+        tokens_of=lambda arm, seed, step: both(arm)[0],
+        rollouts_of=lambda arm, seed, step: both(arm)[1],
+        updates_of=lambda arm, seed, step: updates(step, n=len(n_loss_tokens)) | trained,
     )
 
 
@@ -101,13 +106,25 @@ def test_a_batch_that_both_updates_see_whole_has_each_token_once_an_update(tmp_p
     assert audit_of(made_with(tmp_path / "run", twice)).check.status == "pass"
 
 
-def test_a_rollout_without_token_rows_is_counted_and_is_no_fault(tmp_path):
+def test_a_rollout_that_was_trained_on_and_has_no_token_row_is_found(tmp_path):
+    found = audit_of(made_with(tmp_path / "run", lambda t, r: drop(t, lambda number: number >= 8)))
+    (row,) = found.rows
+    assert (found.check.status, row[:7]) == ("fail", ("rollouts missing", "fail", "dppo", 0, 0, 0, None))
+    assert row[-1] == "40 token rows of 5 rollouts, the update had 48 loss tokens"
+
+
+def test_an_update_without_any_token_row_is_found(tmp_path):
+    found = audit_of(made_with(tmp_path / "run", lambda t, r: None, n_loss_tokens=(48, 48)))
+    assert [(row[0], row[5]) for row in found.rows] == [("rollouts missing", 1)] * 2
+
+
+def test_a_rollout_without_token_rows_that_was_not_trained_on_is_counted_and_is_no_fault(tmp_path):
     def filtered(columns, rollouts):
         drop(columns, lambda number: number >= 8)
         rollouts["n_tokens"][5] = 0
         drop(columns, lambda number: number < 32)
 
-    found = audit_of(made_with(tmp_path / "run", filtered))
+    found = audit_of(made_with(tmp_path / "run", filtered, n_loss_tokens=(32,)))
     assert found.check.status == "pass"
     assert found.check.notes[0] == "dppo: 1 of 5 rollouts with a completion token have no token row"
 
