@@ -65,7 +65,8 @@ def load_item_scores(run: Run, roles: Sequence[str], seeds: Sequence[int] | None
         raise AuditError(f"{run.path}: {damaged}. Restore it: no verdict rests on outcomes that changed")
     with connect(run) as connection:
         findings = run_audit(connection, run, "pairing")
-        if findings.rows:
+        # An arm without any evaluation is told below, with what to do about it.
+        if any(fault != "not evaluated" for fault, *_ in findings.rows):
             raise AuditError(_broken_pairing(run, findings))
         _refuse_absent_seeds(connection, run, conditions, seeds)
         rows = _item_means(connection, list(conditions.values()), seeds)

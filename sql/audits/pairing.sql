@@ -1,4 +1,4 @@
--- Items that break the pairing of the arms' final evaluations: one row a fault.
+-- Items that break the pairing of the arms' final evaluations: one row a fault. An arm without any has nothing to pair.
 WITH final AS (
     SELECT * FROM evals WHERE checkpoint = 'final'
 ), arms AS (
@@ -42,4 +42,9 @@ FROM final WHERE error IS NULL AND isfinite(score) AND NOT score BETWEEN 0 AND 1
 UNION ALL
 SELECT 'prompt', item_id, NULL, NULL, n_prompts || ' different prompts for one item', 'fail'
 FROM prompts_of_item WHERE n_prompts > 1
+UNION ALL
+SELECT 'not evaluated', NULL, arm, seed, 'this arm (' || role || ') has no final evaluation: there is nothing to pair with', 'inconclusive'
+FROM derived_arms
+ANTI JOIN arms USING (arm, seed)
+WHERE role IN ('baseline', 'treatment')
 ORDER BY ALL

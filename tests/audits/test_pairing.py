@@ -31,3 +31,11 @@ def test_one_item_that_failed_is_a_failure(tmp_path):
 def test_a_seed_that_failed_everywhere_does_not_hide_another_fault(tmp_path):
     arms = {"baseline": [failed(20, 20), evals(right(3))], "treatment": [evals(right(4, 19)), evals(right(4))]}
     assert pairing(write_outcomes(tmp_path / "run", arms)).check.status == "fail"
+
+
+def test_an_arm_that_nobody_evaluated_is_missing_evidence_and_its_twin_has_no_pair(tmp_path):
+    path = write_outcomes(tmp_path / "run", {"baseline": [evals(right(3))], "treatment": [evals(right(4))]})
+    kept = [line for line in (path / "files.jsonl").read_text().splitlines() if "arm=treatment" not in line]
+    (path / "files.jsonl").write_text("".join(f"{line}\n" for line in kept))
+    found = pairing(path)
+    assert (found.check.status, found.rows[0][:4]) == ("inconclusive", ("not evaluated", None, "treatment", 0))
