@@ -1,11 +1,13 @@
 """Files that a reader sees whole or not at all, and lines that are whole and stay."""
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from analysis.errors import AuditError
 from audits.store.location import is_local
@@ -42,12 +44,51 @@ def read_whole(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
+class Content:
+    """A file that is being written, with the digest and size of what was written so far."""
+
+    def __init__(self, handle: IO[bytes]) -> None:
+        self._handle, self._digest = handle, hashlib.sha256()
+        self.bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Append bytes."""
+        self._digest.update(data)
+        written = self._handle.write(data)
+        self.bytes += written
+        return written
+
+    @property
+    def sha256(self) -> str:
+        """Digest of what was written, in hexadecimal digits."""
+        return self._digest.hexdigest()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._handle.closed
+
+    def flush(self) -> None:
+        """Hand what was written to the system."""
+        self._handle.flush()
+
+    def close(self) -> None:
+        """Do nothing: who opened the file makes it durable and closes it."""
+
+
+@contextmanager
+def whole_content(path: Path) -> Iterator[Content]:
+    """Give a file to write to piece by piece; a reader sees the old content or, after the block, the new."""
     with whole_file(path) as temporary, temporary.open("wb") as handle:
-        handle.write(content)
+        yield Content(handle)
         handle.flush()
         os.fsync(handle.fileno())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    with whole_content(path) as sink:
+        sink.write(content)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,13 +1,15 @@
 """The only place that writes a run's data files: whole files, checked columns, one manifest line a file."""
 
-import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
-from audits.store.durable import append_lines, remove_unfinished, write_whole
+from audits.store.arrow_tables import arrow_array, refuse_nulls, table_schema
+from audits.store.durable import append_lines, remove_unfinished, whole_content, write_whole
+from audits.store.gathered import Rows
 from audits.store.layout import partition_folder
 from audits.store.location import parquet_file
 from audits.store.manifest import FILES_NAME, FileRecord, Manifest, read_files, read_manifest, write_manifest
@@ -97,7 +99,7 @@ class RunWriter:
             self.manifest = self.manifest.model_copy(update=dict(changes_of(self.manifest)))
             write_manifest(self.run, self.manifest)
 
-    def write_prompts(self, columns: Columns) -> None:
+    def write_prompts(self, columns: Columns | Rows) -> None:
         """Write the table of prompts, one file for the run."""
         self._commit([self._write_file(tables()["prompts"], Path(_PROMPTS), columns)])
 
@@ -110,7 +112,7 @@ class RunWriter:
         with parquet_file(self.run / _PROMPTS) as opened:
             return dict(opened.read(columns=list(names)).to_pydict())
 
-    def write_step(self, arm: str, seed: int, step: int, data: Mapping[str, Columns]) -> None:
+    def write_step(self, arm: str, seed: int, step: int, data: Mapping[str, Columns | Rows]) -> None:
         """Write all tables of one step of one arm; the step is whole when their lines are in `files.jsonl`.
 
         Args:
@@ -126,7 +128,7 @@ class RunWriter:
         self._commit(records)
 
     def write_evals(
-        self, arm: str, seed: int, checkpoint: str, columns: Columns, phases: Columns | None = None
+        self, arm: str, seed: int, checkpoint: str, columns: Columns | Rows, phases: Columns | None = None
     ) -> None:
         """Write the outcomes of one checkpoint of one arm.
 
@@ -146,7 +148,7 @@ class RunWriter:
         records.append(self._write_file(tables()["evals"], relative, columns))
         self._commit(records)
 
-    def write_scalars(self, arm: str, seed: int, columns: Columns) -> None:
+    def write_scalars(self, arm: str, seed: int, columns: Columns | Rows) -> None:
         """Write the figures that another tool logged for one arm and seed."""
         relative = partition_folder("scalars", arm, seed) / "scalars.parquet"
         self._commit([self._write_file(tables()["scalars"], Path(relative), columns)])
@@ -155,65 +157,64 @@ class RunWriter:
         with self._lock:
             append_lines(self.run / FILES_NAME, [record.model_dump_json() for record in records])
 
-    def _write_file(self, table: Table, relative: Path, columns: Columns) -> FileRecord:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        arrow = _arrow_table(table, columns, relative)
+    def _write_file(self, table: Table, relative: Path, columns: Columns | Rows) -> FileRecord:
+        groups = _tables(table, columns, relative)
+        first = next(groups)
         path = self.run / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        sink = pa.BufferOutputStream()
-        pq.write_table(
-            arrow,
-            sink,
-            compression="zstd",
-            compression_level=3,
-            use_dictionary=_dictionary_columns(table, arrow.column_names),
-            column_encoding={name: "DELTA_BINARY_PACKED" for name in ("position",) if name in arrow.column_names},
-            row_group_size=max(arrow.num_rows, 1),
-            data_page_size=_PAGE_BYTES,
-            max_rows_per_page=_PAGE_ROWS,
-            write_page_checksum=True,
-            store_schema=True,
-        )
-        content = sink.getvalue().to_pybytes()
-        write_whole(path, content)
+        rows = 0
+        with whole_content(path) as sink, _parquet_writer(sink, table, first.schema) as writer:
+            for group in chain([first], groups):
+                rows += group.num_rows
+                writer.write_table(group, row_group_size=max(group.num_rows, 1))
         return FileRecord(
             path=relative.as_posix(),
             table=table.name,
-            rows=arrow.num_rows,
-            bytes=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
+            rows=rows,
+            bytes=sink.bytes,
+            sha256=sink.sha256,
             schema_version=FORMAT_VERSION,
         )
 
 
-def _arrow_table(table: Table, columns: Columns, relative: Path) -> Any:
+def _parquet_writer(sink: Any, table: Table, schema: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(
+        sink,
+        schema,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=_dictionary_columns(table, schema.names),
+        column_encoding={name: "DELTA_BINARY_PACKED" for name in ("position",) if name in schema.names},
+        data_page_size=_PAGE_BYTES,
+        max_rows_per_page=_PAGE_ROWS,
+        write_page_checksum=True,
+        store_schema=True,
+    )
+
+
+def _tables(table: Table, columns: Columns | Rows, relative: Path) -> Iterator[Any]:
+    """Yield the row groups of a file as Arrow tables, each with the columns that the file has; at least one."""
     import pyarrow as pa
 
-    known = {column.name for column in table.columns}
-    unknown = sorted(set(columns) - known)
-    if unknown:
-        raise ValueError(f"{relative}: table {table.name} has no column {', '.join(unknown)}")
-    schema = table.arrow_schema(set(columns))
-    missing = [name for name in schema.names if name not in columns]
-    if missing:
-        raise ValueError(f"{relative}: table {table.name} needs {', '.join(missing)}")
+    where = str(relative)
+    if isinstance(columns, Rows):
+        schema = table_schema(table, columns.names, where)
+        for group in columns.groups():
+            found = pa.Table.from_arrays(group.select(schema.names).columns, schema=schema)
+            refuse_nulls(found, where)
+            yield found
+        if not columns:
+            yield schema.empty_table()
+        return
+    schema = table_schema(table, columns, where)
     try:
-        arrow = pa.table([_arrow_array(columns[field.name], field.type) for field in schema], schema=schema)
+        arrow = pa.table([arrow_array(columns[field.name], field.type) for field in schema], schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"{relative}: {error}") from error
-    for field in schema:
-        if not field.nullable and arrow.column(field.name).null_count:
-            raise ValueError(f"{relative}: {field.name} has nulls and must not")
-    return arrow
-
-
-def _arrow_array(values: Sequence[Any], arrow_type: Any) -> Any:
-    import pyarrow as pa
-
-    # Built at once as whole numbers, 0.5 would become 0 without a word; a cast refuses it.
-    return pa.array(values).cast(arrow_type) if pa.types.is_integer(arrow_type) else pa.array(values, arrow_type)
+    refuse_nulls(arrow, where)
+    yield arrow
 
 
 def _dictionary_columns(table: Table, present: list[str]) -> list[str]:

@@ -22,6 +22,12 @@ def command(
     item: Annotated[
         str | None, typer.Option(help="Column that names the item: the pairing key; default item_id.")
     ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", help="FIELD=NAME, repeatable: what a field is taken from, where the source has a choice."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and write nothing.")] = False,
 ) -> None:
     """Turn outcomes and logs from elsewhere into a run, so that every audit works on them."""
@@ -33,8 +39,11 @@ def command(
         raise AuditError("--out is needed: the run directory to make (or --dry-run, to see what would be imported)")
     summary = import_run(
         words or [],
-        arms=[_pair(text) for text in arm or []],
+        arms=[
+            _pair("--arm", text, "ROLE=COLUMN or ROLE=PATH, as in --arm baseline=model_a_correct") for text in arm or []
+        ],
         item=item,
+        mapping=[_pair("--map", text, "FIELD=NAME, as in --map correct=is_correct") for text in mapping or []],
         out=None if dry_run else out,
         command_line=command_line(),
     )
@@ -47,10 +56,10 @@ def _printable(line: str) -> str:
     return printable(line)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
     from analysis.errors import AuditError
 
-    role, separator, value = text.partition("=")
-    if not separator or not role or not value:
-        raise AuditError(f"--arm {text!r} is not ROLE=COLUMN or ROLE=PATH, as in --arm baseline=model_a_correct")
-    return role, value
+    name, separator, value = text.partition("=")
+    if not separator or not name or not value:
+        raise AuditError(f"{option} {text!r} is not {form}")
+    return name, value

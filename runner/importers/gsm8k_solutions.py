@@ -6,19 +6,21 @@ answer line of `ground_truth`; what a solution answered is left to the audits, a
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
+from audits.store.gathered import Rows
 from audits.store.manifest import ArmRecord
 from runner.importers.engine.checks import few
-from runner.importers.engine.imported import Imported, ImportedArm, Options, columns_of
+from runner.importers.engine.imported import Imported, ImportedArm, Options
 from runner.importers.engine.record import Record
 from runner.importers.engine.source_files import json_lines, peek, source_file
 
 ITEM_COLUMN = False
+MAPPED = False
 
 _QUESTION = {"question", "ground_truth"}
 _SOLUTION = {"solution", "is_correct"}
@@ -36,34 +38,39 @@ def read(source: Path, options: Options) -> Imported:
 
     Args:
         source: the JSON-lines file.
-        options: nothing of them is used here.
+        options: of them, where rows are gathered.
 
     Raises:
         AuditError: a line is no question with a solution of each model of the first line, a gold answer is missing,
             or a question stands twice; the line is named.
     """
     models: list[str] = []
-    prompts: list[dict[str, str]] = []
-    evals: dict[str, list[dict[str, Any]]] = {}
+    prompts = options.scratch.prompts()
+    evals: dict[str, Rows] = {}
     lines_of: dict[str, str] = {}
     unknown: set[str] = set()
+    without = 0
     for record in json_lines(source):
-        models = models or _models_of(record)
+        if not models:
+            models = _models_of(record)
+            evals = {model: options.scratch.rows("evals") for model in models}
         prompt = _prompt(record)
         first = lines_of.setdefault(prompt["prompt_id"], record.where)
         if first != record.where:
             raise AuditError(f"{record.where}: the question stands twice, first in {first}")
         for model in models:
             solution = record.part(model)
-            evals.setdefault(model, []).append(_row(f"gsm8k-test-{len(prompts):04d}", prompt, solution))
+            row = _row(f"gsm8k-test-{len(prompts.rows):04d}", prompt, solution)
+            evals[model].append(row)
+            without += not _ANSWER_LINE.search(row["completion"])
             unknown |= {f"{model}.{key}" for key in solution.beyond(_SOLUTION)}
-        prompts.append(prompt)
+        prompts.add(prompt, record.where)
         unknown |= record.beyond({*_QUESTION, *models})
     return Imported(
         importer="gsm8k_solutions",
         files=(source_file(source),),
         arms=tuple(_arm(model, rows) for model, rows in evals.items()),
-        prompts=columns_of(prompts),
+        prompts=prompts.rows,
         mapped=(
             "place in the file -> evals.item_id",
             "solution -> evals.completion",
@@ -72,7 +79,7 @@ def read(source: Path, options: Options) -> Imported:
             "question -> prompts.question",
         ),
         ignored=(f"keys {few(sorted(unknown))}: not known to this importer",) if unknown else (),
-        notes=tuple(_notes(evals)),
+        notes=tuple(_notes(evals, without)),
     )
 
 
@@ -87,8 +94,8 @@ def _models_of(first: Record) -> list[str]:
     return models
 
 
-def _arm(model: str, rows: Sequence[Mapping[str, Any]]) -> ImportedArm:
-    return ImportedArm(ArmRecord(arm=model, seed=0, role="other", name=model), evals={"final": columns_of(rows)})
+def _arm(model: str, rows: Rows) -> ImportedArm:
+    return ImportedArm(ArmRecord(arm=model, seed=0, role="other", name=model), evals={"final": rows})
 
 
 def _prompt(record: Record) -> dict[str, str]:
@@ -114,8 +121,6 @@ def _row(item_id: str, prompt: Mapping[str, str], solution: Record) -> dict[str,
     }
 
 
-def _notes(evals: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
-    texts = [row["completion"] for rows in evals.values() for row in rows]
-    without = sum(not _ANSWER_LINE.search(text) for text in texts)
+def _notes(evals: Mapping[str, Rows], without: int) -> Iterator[str]:
     if without:
-        yield f"{without} of {len(texts):,} solutions have no answer line (A: …)"
+        yield f"{without} of {sum(map(len, evals.values())):,} solutions have no answer line (A: …)"

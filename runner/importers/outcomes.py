@@ -14,11 +14,13 @@ from pathlib import Path
 
 from analysis.errors import AuditError
 from analysis.nearest import nearest_name
+from audits.store.gathered import Rows
 from audits.store.manifest import ArmRecord
 from runner.importers.engine.checks import few, short
 from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile
 
 ITEM_COLUMN = True
+MAPPED = False
 DEFAULT_ITEM = "item_id"
 
 _TAB_SUFFIXES = {".tsv", ".tab"}
@@ -67,23 +69,22 @@ def read(source: Path, options: Options) -> Imported:
     return Imported(
         importer="outcomes",
         files=(SourceFile(source.name, hashlib.sha256(content).hexdigest(), len(content)),),
-        arms=tuple(_arm(column, item_ids, _scores(source, table, column, item_ids)) for column in arms.values()),
+        arms=tuple(
+            _arm(column, item_ids, _scores(source, table, column, item_ids), options.scratch.rows("evals"))
+            for column in arms.values()
+        ),
         details={"item": item, "columns": dict(arms)},
         mapped=(f"column {item} -> evals.item_id", *(f"column {column} -> evals.score" for column in arms.values())),
         ignored=_other_columns(table, {item, *arms.values()}),
     )
 
 
-def _arm(column: str, item_ids: tuple[str, ...], scores: list[float]) -> ImportedArm:
-    columns: dict[str, list[object]] = {
-        "checkpoint": ["final"] * len(scores),
-        "item_id": list(item_ids),
-        "sample": [0] * len(scores),
-        "score": list(scores),
-    }
-    if all(score in (0.0, 1.0) for score in scores):
-        columns["correct"] = [score == 1.0 for score in scores]
-    return ImportedArm(ArmRecord(arm=column, seed=0, role="other", name=column), evals={"final": columns})
+def _arm(column: str, item_ids: tuple[str, ...], scores: list[float], rows: Rows) -> ImportedArm:
+    graded = all(score in (0.0, 1.0) for score in scores)
+    for item_id, score in zip(item_ids, scores, strict=True):
+        correct = {"correct": score == 1.0} if graded else {}
+        rows.append({"checkpoint": "final", "item_id": item_id, "sample": 0, "score": score, **correct})
+    return ImportedArm(ArmRecord(arm=column, seed=0, role="other", name=column), evals={"final": rows})
 
 
 def _other_columns(table: _Table, used: set[str]) -> tuple[str, ...]:

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
+from audits.store.gathered import Rows, Scratch
 from audits.store.manifest import ArmRecord
-from audits.store.writer import Columns
 from runner.importers.engine.checks import counted, few, short
-from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile, columns_of
+from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile
 from runner.importers.engine.record import Record
 from runner.importers.engine.source_files import json_lines, peek, read_json, source_file
 
 ITEM_COLUMN = False
+MAPPED = False
 
 _METRICS, _CONFIG, _CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints.jsonl"
 _SUMMARIES = "train_rollout_summaries.jsonl"
@@ -63,7 +64,7 @@ def read(source: Path, options: Options) -> Imported:
 
     Args:
         source: the directory, or its `metrics.jsonl`.
-        options: nothing of them is used here.
+        options: of them, where rows are gathered.
 
     Raises:
         AuditError: a file is broken, a figure has no step, or episodes have several turns; file and line are named.
@@ -76,10 +77,11 @@ def read(source: Path, options: Options) -> Imported:
     config = read_json(inside / _CONFIG) if inside and (inside / _CONFIG).is_file() else None
     summaries = list(_summary_files(inside)) if inside else []
     name = source.name if inside else source.stem
+    rollouts = {step: _rollouts(step, path, options.scratch) for step, path in summaries}
     arm = ImportedArm(
         ArmRecord(arm=name, seed=_seed(config), role="other", name=name, settings=_own_settings(config)),
-        rollouts={step: columns for step, path in summaries if (columns := _rollouts(step, path))},
-        scalars=_columns(figures.rows),
+        steps={step: {"rollouts": rows} for step, rows in rollouts.items() if rows},
+        scalars=_scalars(figures.rows, options.scratch),
     )
     return Imported(
         importer="tinker_cookbook",
@@ -124,10 +126,12 @@ def _is_checkpoint(values: Mapping[str, Any]) -> bool:
     return "name" in values and ("state_path" in values or "sampler_path" in values)
 
 
-def _columns(rows: Mapping[int, Mapping[str, float]]) -> Columns | None:
-    figures = [(step, name, value) for step in sorted(rows) for name, value in rows[step].items()]
-    columns = zip(("step", "name", "value"), zip(*figures, strict=True), strict=True) if figures else ()
-    return {name: list(values) for name, values in columns} or None
+def _scalars(rows: Mapping[int, Mapping[str, float]], scratch: Scratch) -> Rows | None:
+    scalars = scratch.rows("scalars")
+    for step in sorted(rows):
+        for name, value in rows[step].items():
+            scalars.append({"step": step, "name": name, "value": value})
+    return scalars if scalars else None
 
 
 def _planned(config: Record | None, rows: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
@@ -178,18 +182,18 @@ def _summary_files(folder: Path) -> Iterator[tuple[int, Path]]:
         yield int(match[1]), path
 
 
-def _rollouts(step: int, path: Path) -> Columns | None:
+def _rollouts(step: int, path: Path, scratch: Scratch) -> Rows:
     """Return the rollouts of one iteration; an empty file is an iteration without any."""
+    rows = scratch.rows("rollouts")
     if not path.stat().st_size:
-        return None
-    rows: list[dict[str, Any]] = []
+        return rows
     seen: dict[tuple[int, int], str] = {}
     for record in json_lines(path):
         key = (record.whole("group_idx"), record.whole("traj_idx"))
         if seen.setdefault(key, record.where) != record.where:
             raise AuditError(f"{record.where}: group {key[0]}, trajectory {key[1]} stands twice, first in {seen[key]}")
         rows.append(_rollout(step, len(rows), record))
-    return columns_of(rows)
+    return rows
 
 
 def _rollout(step: int, number: int, record: Record) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AuditError
+from audits.store.gathered import Rows, Scratch
 from audits.store.manifest import ArmRecord
 from runner.importers.engine.checks import few, short
-from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile, columns_of
+from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile
 from runner.importers.engine.record import Record
 from runner.importers.engine.source_files import peek, read_json, source_file
 
 ITEM_COLUMN = False
+MAPPED = False
 
 _EVALUATION = {"evaluation_status", "config", "summary", "examples"}
 _TRAINING = {"experiment", "steps", "reward_trace"}
@@ -44,7 +46,7 @@ def read(source: Path, options: Options) -> Imported:
 
     Args:
         source: the JSON file.
-        options: nothing of them is used here.
+        options: of them, where rows are gathered.
 
     Raises:
         AuditError: the file is of no known kind, or what it says of itself does not add up.
@@ -52,18 +54,18 @@ def read(source: Path, options: Options) -> Imported:
     record = read_json(source)
     keys = set(record.values)
     if keys >= _EVALUATION:
-        return _evaluation(record, source_file(source), source.stem)
+        return _evaluation(record, source_file(source), source.stem, options.scratch)
     if keys >= _TRAINING:
-        return _training(record, source_file(source))
+        return _training(record, source_file(source), options.scratch)
     if keys >= _PAIRED:
-        return _paired(record, source)
+        return _paired(record, source, options.scratch)
     raise AuditError(
         f"{source}: is no evaluation (keys {', '.join(sorted(_EVALUATION))}), no training run "
         f"({', '.join(sorted(_TRAINING))}) and no paired comparison ({', '.join(sorted(_PAIRED))}) of tinker-rl-lab"
     )
 
 
-def _evaluation(record: Record, file: SourceFile, name: str) -> Imported:
+def _evaluation(record: Record, file: SourceFile, name: str, scratch: Scratch) -> Imported:
     version = record.whole("schema_version")
     if version != 2:
         raise AuditError(f"{record.where}: schema_version {version}; this importer knows 2")
@@ -92,7 +94,7 @@ def _evaluation(record: Record, file: SourceFile, name: str) -> Imported:
         arms=(
             ImportedArm(
                 arm,
-                evals={"final": columns_of(rows)} if rows else {},
+                evals={"final": _gathered(rows, scratch)} if rows else {},
                 item_texts={_item(example): text for example in examples if (text := example.text_or_none("question"))},
             ),
         ),
@@ -110,6 +112,13 @@ def _evaluation(record: Record, file: SourceFile, name: str) -> Imported:
         ),
         notes=(failed,) if status != "completed" else (),
     )
+
+
+def _gathered(found: Sequence[Mapping[str, Any]], scratch: Scratch) -> Rows:
+    rows = scratch.rows("evals")
+    for row in found:
+        rows.append(row)
+    return rows
 
 
 def _outcome(example: Record) -> dict[str, Any]:
@@ -168,7 +177,7 @@ def _unlisted(record: Record, summary: Record, rows: Sequence[Mapping[str, Any]]
     return [_row(item, score=None, error=error) for item in absent]
 
 
-def _training(record: Record, file: SourceFile) -> Imported:
+def _training(record: Record, file: SourceFile, scratch: Scratch) -> Imported:
     name, planned = record.text("experiment"), record.whole("steps")
     log = list(record.parts("step_log")) if "step_log" in record.values else []
     done = record.whole_or_none("steps_completed")
@@ -181,7 +190,9 @@ def _training(record: Record, file: SourceFile) -> Imported:
         rows += [(step, "reward_trace", entry.number("reward")) for step, entry in enumerate(_entries(record, trace))]
     settings = {path: record.values[key] for key, path in _PATHS.items() if record.values.get(key) is not None}
     arm = ArmRecord(arm=name, seed=record.whole("seed"), role="other", name=name, settings=settings)
-    scalars = {column: [row[place] for row in rows] for place, column in enumerate(("step", "name", "value"))}
+    scalars = scratch.rows("scalars")
+    for step, figure, value in rows:
+        scalars.append({"step": step, "name": figure, "value": value})
     unplaced = (
         f"reward_trace has {len(trace)} values for {'an unknown number of' if done is None else done} steps, so that "
         "none of them has a step; run.json keeps them"
@@ -223,12 +234,12 @@ def _entries(record: Record, trace: Sequence[Any]) -> Iterator[Record]:
     yield from (Record({"reward": value}, f"{record.where}, reward_trace[{n}]") for n, value in enumerate(trace))
 
 
-def _paired(record: Record, source: Path) -> Imported:
-    base = _named_file(source, record.text("base_file"))
-    seeds = [_named_file(source, str(path)) for path in record.list("seed_files")]
+def _paired(record: Record, source: Path, scratch: Scratch) -> Imported:
+    base = _named_file(source, record.text("base_file"), scratch)
+    seeds = [_named_file(source, str(path), scratch) for path in record.list("seed_files")]
     (baseline,) = base.arms
     singles = [arm for imported in seeds for arm in imported.arms]
-    majority = _majority(baseline, singles)
+    majority = _majority(baseline, singles, scratch)
     per_seed = list(record.parts("per_seed"))
     stated = {entry.text("label"): entry.part("contingency") for entry in per_seed}
     for arm in singles:
@@ -253,7 +264,7 @@ def _paired(record: Record, source: Path) -> Imported:
     )
 
 
-def _named_file(source: Path, path: str) -> Imported:
+def _named_file(source: Path, path: str, scratch: Scratch) -> Imported:
     beside = source.parent / Path(path).name
     if not beside.is_file():
         raise AuditError(
@@ -262,22 +273,21 @@ def _named_file(source: Path, path: str) -> Imported:
     record = read_json(beside)
     if not set(record.values) >= _EVALUATION:
         raise AuditError(f"{beside}: is no evaluation, and {source.name} names it as one")
-    return _evaluation(record, source_file(beside), beside.stem)
+    return _evaluation(record, source_file(beside), beside.stem, scratch)
 
 
-def _majority(baseline: ImportedArm, singles: Sequence[ImportedArm]) -> ImportedArm:
+def _majority(baseline: ImportedArm, singles: Sequence[ImportedArm], scratch: Scratch) -> ImportedArm:
     """Return the arm that counts an item as right where more than half of the seeds are."""
     tallies = [_scores(arm) for arm in singles]
-    columns = baseline.evals["final"]
-    rows = []
-    for item, gold in zip(columns["item_id"], columns["gold"], strict=True):
-        right = sum(scores.get(item) == 1.0 for scores in tallies)
-        rows.append(_row(item, score=float(2 * right > len(singles)), gold=gold))
+    rows = scratch.rows("evals")
+    for outcome in baseline.evals["final"].records():
+        right = sum(scores.get(outcome["item_id"]) == 1.0 for scores in tallies)
+        rows.append(_row(outcome["item_id"], score=float(2 * right > len(singles)), gold=outcome["gold"]))
     settings = {**singles[0].record.settings, "aggregation": f"majority_of_{len(singles)}"} if singles else {}
     for own in ("model", "evaluation.seed"):
         settings.pop(own, None)
     record = ArmRecord(arm="majority", seed=0, role="other", name="majority", settings=settings)
-    return ImportedArm(record, evals={"final": columns_of(rows)})
+    return ImportedArm(record, evals={"final": rows})
 
 
 def _check_counts(stated: Record, baseline: ImportedArm, arm: ImportedArm) -> None:
@@ -291,8 +301,8 @@ def _check_counts(stated: Record, baseline: ImportedArm, arm: ImportedArm) -> No
 
 
 def _scores(arm: ImportedArm) -> dict[str, float | None]:
-    columns = arm.evals["final"]
-    return dict(zip(columns["item_id"], columns["score"], strict=True))
+    rows = arm.evals["final"]
+    return dict(zip(rows.column("item_id"), rows.column("score"), strict=True))
 
 
 def _as(arm: ImportedArm, folder: str, role: str, name: str | None = None) -> ImportedArm:

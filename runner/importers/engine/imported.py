@@ -1,11 +1,11 @@
 """What an importer reads: a description in memory that knows nothing of the run directory it becomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from audits.store.gathered import Rows, Scratch
 from audits.store.manifest import ArmRecord
-from audits.store.writer import Columns
 
 
 @dataclass(frozen=True)
@@ -14,22 +14,16 @@ class Options:
 
     Attributes:
         item: column that names the item, None where it was not said.
+        scratch: gathers the rows.
+        item: column that names the item, None where it was not said.
         arms: by role, the source's own name of an arm (a column of a table).
+        mapping: by field, what in the source it is taken from, where this was said.
     """
 
+    scratch: Scratch
     item: str | None = None
     arms: Mapping[str, str] = field(default_factory=dict)
-
-
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return rows as columns; a column without any value is left out, as the source does not carry it.
-
-    Args:
-        rows: at least one, all with the same keys.
-    """
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    # A score may be absent in every row of an evaluation that failed, and its rows still have one that is null.
-    return {name: values for name, values in columns.items() if name == "score" or values.count(None) < len(values)}
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,16 +41,16 @@ class ImportedArm:
 
     Attributes:
         record: as `run.json` lists it. Where a source holds several arms, each is named as the source names it.
-        evals: columns of the table of evaluations by checkpoint.
-        rollouts: columns of the table of rollouts by rollout step.
-        scalars: columns of the table of scalars.
+        evals: rows of the table of evaluations by checkpoint.
+        steps: by rollout step, rows of the tables that have a file a step (rollouts, tokens, phases, …), by table.
+        scalars: rows of the table of scalars.
         item_texts: by item id, what the source says of the item beside its id; two arms must agree.
     """
 
     record: ArmRecord
-    evals: Mapping[str, Columns] = field(default_factory=dict)
-    rollouts: Mapping[int, Columns] = field(default_factory=dict)
-    scalars: Columns | None = None
+    evals: Mapping[str, Rows] = field(default_factory=dict)
+    steps: Mapping[int, Mapping[str, Rows]] = field(default_factory=dict)
+    scalars: Rows | None = None
     item_texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,7 +62,7 @@ class Imported:
         importer: its id; several are joined by `+`.
         files: what was read.
         arms: in the source's order.
-        prompts: columns of the table of prompts.
+        prompts: rows of the table of prompts.
         planned: what the source says was planned, by the plan's paths.
         executed: what the source says was executed, by the plan's paths.
         details: what `run.json` keeps of the source beside files and notes.
@@ -80,7 +74,7 @@ class Imported:
     importer: str
     files: tuple[SourceFile, ...]
     arms: tuple[ImportedArm, ...]
-    prompts: Columns | None = None
+    prompts: Rows | None = None
     planned: Mapping[str, Any] = field(default_factory=dict)
     executed: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from analysis.errors import AuditError
 from analysis.nearest import hint
+from audits.store.gathered import Scratch
 from audits.store.preflights import require_free
 from runner.importers.engine.checks import check, counted, few
 from runner.importers.engine.imported import Imported, ImportedArm, Options
@@ -21,6 +22,7 @@ def import_run(
     *,
     arms: Pairs,
     item: str | None,
+    mapping: Pairs = (),
     out: Path | None,
     command_line: list[str],
 ) -> str:
@@ -30,6 +32,7 @@ def import_run(
         words: an importer's id, a path, or both in this order.
         arms: role and value; with a path in `words` the value is the source's own name of an arm, else a path.
         item: column that names the item.
+        mapping: field and what in the source it is taken from.
         out: run directory to make; None describes what it would hold and writes nothing.
         command_line: for the manifest.
 
@@ -46,16 +49,20 @@ def import_run(
     named, source = _named(words, arms)
     if source is not None:
         _refuse_twice(arms)
-        imported = with_roles(_read(named, source, Options(item, dict(arms))), dict(arms))
-    elif arms:
-        imported = together([(role, Path(path), _read(named, Path(path), Options(item))) for role, path in arms])
-    else:
+    elif not arms:
         raise AuditError("name a source: `audit import PATH --out RUN`, or one an arm, as in --arm baseline=PATH")
-    check(imported)
-    if out is None:
-        return "\n".join(["nothing was written; this would be imported:", *_description(imported)])
-    write_run(imported, out, command_line)
-    return "\n".join([f"{out}: {_summary(imported)}", *_told(imported)])
+    with Scratch(out) as scratch:
+        options = Options(scratch, item, dict(arms) if source is not None else {}, dict(mapping))
+        if source is not None:
+            imported = with_roles(_read(named, source, options), dict(arms))
+        else:
+            read = [(role, Path(path), _read(named, Path(path), options)) for role, path in arms]
+            imported = together(read, scratch)
+        check(imported)
+        if out is None:
+            return "\n".join(["nothing was written; this would be imported:", *_description(imported)])
+        write_run(imported, out, command_line)
+        return "\n".join([f"{out}: {_summary(imported)}", *_told(imported)])
 
 
 def _named(words: Sequence[str], arms: Pairs) -> tuple[str | None, Path | None]:
@@ -86,23 +93,27 @@ def _read(named: str | None, source: Path, options: Options) -> Imported:
     importer = load_importer(named or recognise(source))
     if options.item is not None and not importer.ITEM_COLUMN:
         raise AuditError(f"--item: {source} is no table with a column to name; its items have ids of their own")
+    if options.mapping and not importer.MAPPED:
+        raise AuditError(f"--map: {source} has one reading, there is nothing to choose")
     return importer.read(source, options)
 
 
 def _summary(imported: Imported) -> str:
     arms = imported.arms
-    items = max((len(set(columns["item_id"])) for arm in arms for columns in arm.evals.values()), default=None)
-    rollouts = sum(len(columns["step"]) for arm in arms for columns in arm.rollouts.values())
-    steps = {step for arm in arms if arm.scalars for step in arm.scalars["step"]}
+    items = max((rows.ask("items")[0][0] for arm in arms for rows in arm.evals.values()), default=None)
+    found = {table: sum(len(tables[table]) for arm in arms for tables in arm.steps.values() if table in tables)
+             for table in ("rollouts", "tokens")}  # fmt: skip
+    steps = {step for arm in arms if arm.scalars for step in arm.scalars.ask("steps")}
     counts = [
         *([f"{items} items"] if items is not None else []),
         *([f"figures of {counted(len(steps), 'step')}"] if steps else []),
-        *([counted(rollouts, "rollout")] if rollouts else []),
+        *([counted(found["rollouts"], "rollout")] if found["rollouts"] else []),
+        *([counted(found["tokens"], "token row")] if found["tokens"] else []),
     ]
     grouped: dict[str, list[ImportedArm]] = {}
     for arm in arms:
         grouped.setdefault(arm.record.arm, []).append(arm)
-    named = ", ".join(_named_arm(name, found) for name, found in grouped.items())
+    named = ", ".join(_named_arm(name, of_arm) for name, of_arm in grouped.items())
     return f"{', '.join(counts) or 'no table'}, arms {named}"
 
 
@@ -126,9 +137,9 @@ def _description(imported: Imported) -> Iterator[str]:
         yield f"file {file.name} ({file.bytes:,} bytes, sha256 {file.sha256[:12]}…)"
     for arm in imported.arms:
         record = arm.record
-        tables = [f"evals {checkpoint}: {len(columns['item_id'])} rows" for checkpoint, columns in arm.evals.items()]
-        tables += [f"rollouts of {len(arm.rollouts)} steps"] if arm.rollouts else []
-        tables += [f"scalars: {len(arm.scalars['step'])} rows"] if arm.scalars else []
+        tables = [f"evals {checkpoint}: {counted(len(rows), 'row')}" for checkpoint, rows in arm.evals.items()]
+        tables += [f"{' and '.join(_tables(arm))} of {counted(len(arm.steps), 'step')}"] if arm.steps else []
+        tables += [f"scalars: {counted(len(arm.scalars), 'row')}"] if arm.scalars else []
         held = ", ".join(tables) or "no table"
         yield f"arm {record.arm}, seed {record.seed}, role {record.role} ({record.name}): {held}"
         yield from (f"  {path} = {value!r}" for path, value in record.settings.items())
@@ -136,3 +147,7 @@ def _description(imported: Imported) -> Iterator[str]:
     yield from (f"executed {path} = {value!r}" for path, value in imported.executed.items())
     yield from (f"maps {line}" for line in imported.mapped)
     yield from _told(imported)
+
+
+def _tables(arm: ImportedArm) -> list[str]:
+    return sorted({table for tables in arm.steps.values() for table in tables})

@@ -16,9 +16,11 @@ class Importer(Protocol):
 
     Attributes:
         ITEM_COLUMN: whether a column names the item, so that `--item` has a meaning.
+        MAPPED: whether there is a choice of what a field is taken from, so that `--map` has a meaning.
     """
 
     ITEM_COLUMN: bool
+    MAPPED: bool
 
     def sniff(self, path: Path) -> bool:
         """Return whether the path looks like this importer's source; never raises."""

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from analysis.errors import AuditError
 from analysis.nearest import nearest_name
+from audits.store.gathered import Rows, Scratch
 from audits.store.manifest import ArmRecord
-from audits.store.writer import Columns
 from runner.importers.engine.checks import few, is_folder_name, short
 from runner.importers.engine.imported import Imported, ImportedArm, SourceFile
 
@@ -48,11 +48,12 @@ def with_roles(imported: Imported, arms: Mapping[str, str]) -> Imported:
     )
 
 
-def together(sources: Sequence[tuple[str, Path, Imported]]) -> Imported:
+def together(sources: Sequence[tuple[str, Path, Imported]], scratch: Scratch) -> Imported:
     """Return several sources as one, each an arm (or a further seed of an arm) of the role that was given to it.
 
     Args:
         sources: role, path and what was read of each.
+        scratch: gathers the prompts of all.
 
     Raises:
         AuditError: a source holds several arms, one seed of an arm comes twice, or the sources disagree on a prompt or
@@ -77,7 +78,7 @@ def together(sources: Sequence[tuple[str, Path, Imported]]) -> Imported:
         importer="+".join(sorted({imported.importer for imported in read})),
         files=tuple(_named_apart(sources)),
         arms=tuple(_with_settings(arm, own) for arm, own in zip(arms, of_arm, strict=True)),
-        prompts=_prompts([imported.prompts for imported in read if imported.prompts]),
+        prompts=_prompts([(path, imported.prompts) for _, path, imported in sources if imported.prompts], scratch),
         planned=planned,
         executed=executed,
         details={
@@ -143,16 +144,15 @@ def _named_apart(sources: Sequence[tuple[str, Path, Imported]]) -> Iterator[Sour
             yield replace(file, name=f"{above}/{file.name}") if names.count(file.name) > 1 else file
 
 
-def _prompts(tables: Sequence[Columns]) -> Columns | None:
+def _prompts(tables: Sequence[tuple[Path, Rows]], scratch: Scratch) -> Rows | None:
     """Return the prompts of all sources, each once."""
-    rows: dict[str, dict[str, Any]] = {}
-    for table in tables:
-        for values in zip(*table.values(), strict=True):
-            row = dict(zip(table, values, strict=True))
-            if rows.setdefault(row["prompt_id"], row) != row:
-                raise AuditError(f"prompt {short(row['prompt_id'])} is another in one source than in the other")
-    names = list(dict.fromkeys(name for table in tables for name in table))
-    return {name: [row.get(name) for row in rows.values()] for name in names} if rows else None
+    if not tables:
+        return None
+    prompts = scratch.prompts()
+    for path, rows in tables:
+        for row in rows.records():
+            prompts.add(row, str(path))
+    return prompts.rows
 
 
 def _once(read: Sequence[Imported], name: str) -> tuple[str, ...]:

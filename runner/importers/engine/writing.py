@@ -60,9 +60,9 @@ def _write_tables(writer: RunWriter, imported: Imported) -> None:
         writer.write_prompts(imported.prompts)
     for arm in imported.arms:
         name, seed = arm.record.arm, arm.record.seed
-        for checkpoint, columns in arm.evals.items():
-            writer.write_evals(name, seed, checkpoint, columns)
-        for step, columns in arm.rollouts.items():
-            writer.write_step(name, seed, step, {"rollouts": columns})
+        for checkpoint, rows in arm.evals.items():
+            writer.write_evals(name, seed, checkpoint, rows)
+        for step, tables in arm.steps.items():
+            writer.write_step(name, seed, step, tables)
         if arm.scalars is not None:
             writer.write_scalars(name, seed, arm.scalars)

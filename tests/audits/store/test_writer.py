@@ -9,7 +9,7 @@ from made_run import active_tokens, evals, made_plan, phases, right, rollouts, s
 from analysis.errors import AuditError
 from audits.engine.completeness import whole_steps
 from audits.store import manifest as manifest_module
-from audits.store.durable import append_lines
+from audits.store.durable import append_lines, whole_content
 from audits.store.layout import partition_folder, partition_of
 from audits.store.manifest import Manifest, read_files
 from audits.store.reader import connect, open_run
@@ -38,13 +38,13 @@ def test_a_writer_killed_between_two_files_leaves_a_step_that_is_not_whole(write
     writer.write_step("a", 0, 0, step_data(0))
     written = []
 
-    def dies_at_the_third(path, content):
+    def dies_at_the_third(path):
         if len(written) == 2:
             raise KeyboardInterrupt
         written.append(path)
-        path.write_bytes(content)
+        return whole_content(path)
 
-    monkeypatch.setattr("audits.store.writer.write_whole", dies_at_the_third)
+    monkeypatch.setattr("audits.store.writer.whole_content", dies_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         writer.write_step("a", 0, 1, step_data(1))
     assert all(path.exists() for path in written)

@@ -40,6 +40,7 @@ def test_it_is_documented_and_has_what_the_protocol_asks(importer_id):
     assert callable(module.read)
     assert callable(module.sniff)
     assert isinstance(module.ITEM_COLUMN, bool)
+    assert isinstance(module.MAPPED, bool)
 
 
 def test_its_sample_is_recognised_imported_and_whole(case, importing):
