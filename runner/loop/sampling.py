@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.advantages import group_centered
+from analysis.advantages.group_centered import group_centered
 from analysis.errors import AuditError
 from analysis.graders.grade import Grade
 from runner.loop.backend import Backend

@@ -1,4 +1,4 @@
-"""Advantages of sampled completions."""
+"""The reward minus its group's mean: one advantage a completion."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

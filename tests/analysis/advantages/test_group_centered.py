@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advantages import group_centered
+from analysis.advantages.group_centered import group_centered
 
 
 def test_each_reward_loses_its_groups_mean():
