@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.losses.agreement import cosine
+
 _FEWEST = 2
 
 
@@ -140,13 +142,6 @@ def calibration(
     )
 
 
-def cosine(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Return the cosine of two directions, None where one has no length."""
-    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / lengths if lengths else None
-
-
 def cosine_of_norms(first: float, second: float, together: float) -> float | None:
     """Return the cosine of two gradients of which a service tells only the norms: |a|, |b| and |a + b|.
 
@@ -178,7 +173,8 @@ def _scale(
 def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
     if not np.ptp(first) or not np.ptp(second):
         return None
-    return cosine(first - first.mean(), second - second.mean())
+    found = cosine(first - first.mean(), second - second.mean())
+    return None if np.isnan(found) else found
 
 
 def _checked(

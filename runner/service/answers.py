@@ -9,7 +9,7 @@ from tinker.proto import tinker_public_pb2 as messages
 
 from runner.service.prompt_scores import PromptScores
 from runner.service.requests import TargetTokens
-from runner.service.wire import Array
+from runner.service.wire import HIDDEN_STATES, Array
 
 _STOP_REASONS = {"stop": messages.STOP_REASON_STOP, "length": messages.STOP_REASON_LENGTH}
 
@@ -25,8 +25,16 @@ class Completion:
     topk_logprobs: Array | None = None
 
 
-def encode_forward_backward(logprobs: Sequence[Array], metrics: Mapping[str, float]) -> bytes:
-    """Pack the log-probability of each target, float32 [N] or [N, K] a datum, and metrics such as `loss:sum`."""
+def encode_forward_backward(
+    logprobs: Sequence[Array], metrics: Mapping[str, float], hidden_states: Sequence[Array] | None = None
+) -> bytes:
+    """Pack what a training request answers.
+
+    Args:
+        logprobs: of each target, float32 [N] or [N, K] a datum.
+        metrics: such as `loss:sum`.
+        hidden_states: of each input token, float32 [N, D] a datum, where they were asked for.
+    """
     output = messages.ForwardBackwardOutput(loss_fn_output_type="ArrayRecord", metrics=dict(metrics))
     start = 0
     while start < len(logprobs):
@@ -34,16 +42,20 @@ def encode_forward_backward(logprobs: Sequence[Array], metrics: Mapping[str, flo
         end = start
         while end < len(logprobs) and logprobs[end].shape[1:] == trailing:  # a record is rectangular
             end += 1
-        packed = [np.ascontiguousarray(array, dtype=np.float32) for array in logprobs[start:end]]
-        offsets = np.cumsum([0, *(array.nbytes for array in packed)], dtype=np.int64)
-        record = output.loss_fn_outputs.add(type_tag="ArrayRecord", num_datums=len(packed))
-        field = record.fields["logprobs"]
-        field.data = b"".join(array.tobytes() for array in packed)
-        field.offsets = offsets.tobytes()
-        field.dtype = messages.DTYPE_FLOAT32
-        field.trailing_shape.extend(trailing)
+        record = output.loss_fn_outputs.add(type_tag="ArrayRecord", num_datums=end - start)
+        _fill(record.fields["logprobs"], logprobs[start:end])
+        if hidden_states is not None:
+            _fill(record.fields[HIDDEN_STATES], hidden_states[start:end])
         start = end
     return bytes(output.SerializeToString())
+
+
+def _fill(field: Any, arrays: Sequence[Array]) -> None:
+    packed = [np.ascontiguousarray(array, dtype=np.float32) for array in arrays]
+    field.data = b"".join(array.tobytes() for array in packed)
+    field.offsets = np.cumsum([0, *(array.nbytes for array in packed)], dtype=np.int64).tobytes()
+    field.dtype = messages.DTYPE_FLOAT32
+    field.trailing_shape.extend(packed[0].shape[1:])
 
 
 def encode_samples(

@@ -33,6 +33,7 @@ class BaseModel:
     eos_ids: frozenset[int]
     context_length: int
     vocabulary_size: int
+    hidden_size: int
     architecture: str
     fingerprint: str
 
@@ -68,6 +69,7 @@ def load_base_model(name: str, folder: Path, placement: Placement = CPU) -> Base
         eos_ids=_end_tokens(network, tokenizer),
         context_length=int(config.max_position_embeddings),
         vocabulary_size=int(config.vocab_size),
+        hidden_size=int(config.hidden_size),
         architecture=type(network).__name__,
         fingerprint=_fingerprint(folder),
     )

@@ -128,7 +128,7 @@ class Engine:
         def work() -> Payload:
             result = run.ready().forward_backward(request, custom)
             metrics = {**result.metrics, "loss:sum": result.loss_sum}
-            return Payload(encode_forward_backward(result.logprobs, metrics), PROTOBUF)
+            return Payload(encode_forward_backward(result.logprobs, metrics, result.hidden_states), PROTOBUF)
 
         return self._promises.in_turn(
             run.model_id, request.seq_id, request.fingerprint, work, lambda: training.check(request, run.base, custom)

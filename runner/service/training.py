@@ -23,17 +23,29 @@ MAX_LOGIT_VALUES = {"cpu": 1 << 25, "cuda": 1 << 28}
 
 MAX_MICROBATCH_TOKENS = 8192
 
+MAX_HIDDEN_VALUES = 1 << 26
+"""Numbers of hidden states in one answer: 256 MiB of float32."""
+
 Moments = dict[str, torch.Tensor]
 """AdamW's state, `<parameter>/exp_avg`, `<parameter>/exp_avg_sq` and `<parameter>/step`; empty before a step."""
 
 
 @dataclass(frozen=True)
 class ForwardBackwardResult:
-    """The log-probability of each target, one array a datum, the sum of the loss, and an uploaded loss's metrics."""
+    """What a training request answers.
+
+    Attributes:
+        logprobs: of each target, one array a datum.
+        loss_sum: the sum of the loss.
+        metrics: an uploaded loss's own.
+        hidden_states: the last layer's states at each input token, [N, D] a datum, from the same pass; None where they
+            were not asked for.
+    """
 
     logprobs: list[Array]
     loss_sum: float
     metrics: Mapping[str, float]
+    hidden_states: list[Array] | None = None
 
 
 class TrainingRun:
@@ -85,12 +97,13 @@ class TrainingRun:
         parameters = list(self.parameters.values())
         total = 0.0
         logprobs: list[Array] = []
+        states: list[Array] = []
         metrics: list[Mapping[str, float]] = []
         sums = [torch.zeros_like(parameter) for parameter in parameters]
         with self.base.switch.attached(self.parameters, self.spec), self.base.recomputed.active():
             for batch in _microbatches(request.data, self.base):
                 with torch.set_grad_enabled(not request.forward_only):
-                    scores = _scores_of(self.base, batch)
+                    scores = _scores_of(self.base, batch, hidden_states=request.hidden_states)
                     if custom is None:
                         differentiated = _loss_of(request, scores, batch)
                         value = differentiated.item()
@@ -98,7 +111,8 @@ class TrainingRun:
                         differentiated, value, found = of_batch(custom, _rows(scores), batch, len(logprobs))
                         metrics += found
                 total += value
-                logprobs.extend(row.detach().cpu().numpy().copy() for row in _rows(scores))
+                logprobs.extend(_copies(_rows(scores)))
+                states.extend(_copies(_cut(scores.hidden_states, scores.lengths)))
                 if not request.forward_only:
                     for gradient, share in zip(sums, torch.autograd.grad(differentiated, parameters), strict=True):
                         gradient += share
@@ -107,7 +121,7 @@ class TrainingRun:
         if not request.forward_only:
             before = self._gradients or [torch.zeros_like(parameter) for parameter in parameters]
             self._gradients = [old + new for old, new in zip(before, sums, strict=True)]
-        return ForwardBackwardResult(logprobs, total, combined(metrics))
+        return ForwardBackwardResult(logprobs, total, combined(metrics), states if request.hidden_states else None)
 
     def optim_step(self, params: AdamParams) -> float:
         """Take one AdamW step with these hyperparameters and drop the gradient.
@@ -145,6 +159,9 @@ def check(request: ForwardBackward, base: BaseModel, custom: CustomLoss | None =
         resolved_config(request.loss, request.config)
     elif request.config:
         raise UserFault(f"loss_fn_config of custom: loss_id alone, not {', '.join(request.config)}")
+    n_values = sum(datum.tokens.size for datum in request.data) * base.hidden_size
+    if request.hidden_states and n_values > MAX_HIDDEN_VALUES:
+        raise UserFault(f"hidden_states: {n_values} numbers, and one answer holds {MAX_HIDDEN_VALUES}")
     loss = custom or loss_named(request.loss)
     for index, datum in enumerate(request.data):
         try:
@@ -210,21 +227,31 @@ class _Scores:
 
     padded: torch.Tensor
     lengths: Sequence[int]
+    hidden_states: torch.Tensor | None
 
 
-def _scores_of(base: BaseModel, batch: Sequence[Datum]) -> _Scores:
+def _scores_of(base: BaseModel, batch: Sequence[Datum], *, hidden_states: bool) -> _Scores:
     lengths = [datum.tokens.size for datum in batch]
     width = max(lengths)
     # Padding stands on the right: a causal model's earlier positions cannot see it, so no mask is needed.
     tokens = _stacked([datum.tokens for datum in batch], width).to(base.device)
     targets = _stacked([datum.inputs["target_tokens"] for datum in batch], width).to(base.device)
-    logits = base.network(input_ids=tokens, use_cache=False).logits.float()
+    found = base.network(input_ids=tokens, use_cache=False, output_hidden_states=hidden_states)
     columns = targets.reshape(len(batch), width, -1)
-    return _Scores(torch.log_softmax(logits, dim=-1).gather(-1, columns).reshape(targets.shape), lengths)
+    logprobs = torch.log_softmax(found.logits.float(), dim=-1).gather(-1, columns).reshape(targets.shape)
+    return _Scores(logprobs, lengths, found.hidden_states[-1].float() if hidden_states else None)
 
 
 def _rows(scores: _Scores) -> list[torch.Tensor]:
-    return [scores.padded[row, :length] for row, length in enumerate(scores.lengths)]
+    return _cut(scores.padded, scores.lengths)
+
+
+def _cut(padded: torch.Tensor | None, lengths: Sequence[int]) -> list[torch.Tensor]:
+    return [] if padded is None else [padded[row, :length] for row, length in enumerate(lengths)]
+
+
+def _copies(rows: Sequence[torch.Tensor]) -> Iterator[Array]:
+    return (row.detach().cpu().numpy().copy() for row in rows)
 
 
 def _loss_of(request: ForwardBackward, scores: _Scores, batch: Sequence[Datum]) -> torch.Tensor:

@@ -16,6 +16,8 @@ from runner.service.faults import UserFault
 PROTOBUF = "application/x-protobuf"
 CUSTOM = "custom"
 """The loss_fn of a request that names an uploaded loss in its settings."""
+HIDDEN_STATES = "hidden_states"
+"""The setting that asks for the last layer's states, and the name under which they are answered."""
 MAX_DENSE_VALUES = 1 << 26  # what a small sparse message may claim to expand to
 Array = npt.NDArray[Any]
 
@@ -35,7 +37,13 @@ class Datum:
 
 @dataclass(frozen=True)
 class ForwardBackward:
-    """A forward pass, or a forward and backward pass, over data; `loss_id` names an uploaded loss."""
+    """A forward pass, or a forward and backward pass, over data.
+
+    Attributes:
+        loss_id: an uploaded loss.
+        hidden_states: whether the last layer's states are answered too. No other Tinker service has this setting,
+            which stands among the loss's own.
+    """
 
     model_id: str
     seq_id: int
@@ -45,6 +53,7 @@ class ForwardBackward:
     data: Sequence[Datum]
     fingerprint: bytes
     loss_id: str | None = None
+    hidden_states: bool = False
 
 
 def decode_forward_backward(body: bytes) -> ForwardBackward:
@@ -63,6 +72,9 @@ def decode_forward_backward(body: bytes) -> ForwardBackward:
     if not message.data:
         raise UserFault("forward_backward: no data")
     config, loss_id = _config(message)
+    hidden_states = config.pop(HIDDEN_STATES, 0.0)
+    if hidden_states not in (0.0, 1.0):
+        raise UserFault(f"loss_fn_config: {HIDDEN_STATES} must be 0 or 1")
     return ForwardBackward(
         model_id=message.model_id,
         seq_id=message.seq_id,
@@ -73,6 +85,7 @@ def decode_forward_backward(body: bytes) -> ForwardBackward:
         # Map fields may be written in any order, so a repeated request is recognised by its canonical form.
         fingerprint=sha256(message.SerializeToString(deterministic=True)).digest(),
         loss_id=loss_id,
+        hidden_states=bool(hidden_states),
     )
 
 

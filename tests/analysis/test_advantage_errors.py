@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advantage_errors import advantage_error, calibration, cosine, cosine_of_norms
+from analysis.advantage_errors import advantage_error, calibration, cosine_of_norms
+from analysis.losses.agreement import cosine
 
 TRUTH = np.random.default_rng(1).normal(size=400)
 BATCHES = np.repeat(np.arange(8), 50)
@@ -106,12 +107,6 @@ def test_calibration_puts_equally_many_states_side_by_side():
     ]
     assert bins[0].standard_error == pytest.approx(0.5 / np.sqrt(2))
     assert len(calibration([1, 2, 3], [1, 2, 3], [0, 0, 0], bins=10)) == 3
-
-
-def test_directions_that_agree_have_cosine_one():
-    assert cosine([1, 2], [2, 4]) == pytest.approx(1.0)
-    assert cosine([1, 0], [0, 1]) == pytest.approx(0.0)
-    assert cosine([0, 0], [1, 1]) is None
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=2, max_size=8))
