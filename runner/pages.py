@@ -15,6 +15,7 @@ from audits.engine.decide import decide
 from audits.engine.deviations import deviations, setting_differences
 from audits.engine.disagreements import disagreements
 from audits.engine.drift import drift_by_step
+from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import evaluate_gate
 from audits.engine.integrity import integrity_report
 from audits.engine.mask_curve import mask_curves
@@ -70,17 +71,17 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
     """
     from reports.parts import ReportInputs
 
-    # One database for all of them: its tables are set up, and derived, once.
-    with connect(run):
+    # One database for all queries and one for all scans: their tables are set up, and derived, once.
+    with connect(run), LOCAL.kept_open() as engine:
         plan = run.sealed.plan if run.sealed is not None else None
-        gate = pilot_gate(run)
+        gate = pilot_gate(run, engine)
         return ReportInputs(
             run=str(run.path),
             title=plan.title if plan is not None else run.path.name,
             decision=decide(run, gate=gate) if run.has("evals") else None,
             gate=gate,
-            gate_in_full=_gate_in_full(run, gate),
-            drift=drift_by_step(run, plan),
+            gate_in_full=_gate_in_full(run, gate, engine),
+            drift=drift_by_step(run, plan, engine),
             provenance=_provenance(run),
             looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
             plan_summary=_plan_summary(plan) if plan is not None else {},
@@ -92,7 +93,7 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
             deviations=deviations(run),
             redacted=redact,
             training=training_steps(run),
-            mask_curves=mask_curves(run, plan),
+            mask_curves=mask_curves(run, plan, engine),
             calibration=calibration(run),
         )
 
@@ -126,16 +127,16 @@ def _power(run: Run) -> "PowerAnswer | None":
     if not run.has("evals"):
         return None
     try:
-        return ask(Options(), None, run.path)
+        return ask(Options(), None, run)
     except AuditError as error:
         return PowerAnswer((), None, (error.message,))
 
 
-def _gate_in_full(run: Run, gate: CheckReport | None) -> CheckReport | None:
+def _gate_in_full(run: Run, gate: CheckReport | None, engine: Engine) -> CheckReport | None:
     """What the gate's figures became in the full run: they decide nothing there, and a reader should know them."""
     if gate is None or run.sealed is None or run.manifest.kind == "pilot" or gate.status == "not_applicable":
         return None
-    return evaluate_gate(run, run.sealed.plan, today=started_on(run))
+    return evaluate_gate(run, run.sealed.plan, engine=engine, today=started_on(run))
 
 
 def _provenance(run: Run) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.errors import AuditError
@@ -39,19 +38,18 @@ class Options:
     points: int = 0
 
 
-def ask(options: Options, plan_name: str | None, run_path: Path | None) -> PowerAnswer:
+def ask(options: Options, plan_name: str | None, run: "Run | None") -> PowerAnswer:
     """Return the answer.
 
     Args:
         options: what was asked for; an option given beside a plan replaces the plan's value, and a note says so.
         plan_name: a plan file or a shipped plan's id.
-        run_path: a run whose discordance is taken.
+        run: whose discordance is taken.
 
     Raises:
         AuditError: no number of items, a claim that is not about right/wrong scores of fixed checkpoints, an
             unreadable plan or run, or a number out of its range.
     """
-    run = _open(run_path) if run_path is not None else None
     observed = _observed(run) if run is not None else None
     plan = _read_plan(plan_name) if plan_name is not None else run.sealed.plan if run and run.sealed else None
     shares = options.discordances or (() if observed is not None else DISCORDANCES)
@@ -62,12 +60,6 @@ def ask(options: Options, plan_name: str | None, run_path: Path | None) -> Power
         for setting, criterion in _settings(options, plan, observed)
     )
     return PowerAnswer(studies, observed, tuple(_notes(options, plan, studies)))
-
-
-def _open(path: Path) -> "Run":
-    from audits.store.reader import open_run
-
-    return open_run(path)
 
 
 def _observed(run: "Run") -> Observed:

@@ -12,7 +12,7 @@ from audits.engine.passes import FusedPass, fuse, pass_text
 from audits.engine.quantiles import pooled_quantiles
 from audits.engine.request import Request
 from audits.store.reader import Run, check_files
-from audits.store.scan import Batch, scratch_connection
+from audits.store.scan import Batch
 from audits.store.schema import tables
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def measure_all(run: Run, requests: Sequence[Request], engine: Engine = LOCAL) -
     passes = list(fuse(requests))
     partials = _scanned(run, passes, engine)
     found: dict[int, Measurement] = {}
-    with scratch_connection() as connection:
+    with engine.scratch() as connection:
         for fused, own in zip(passes, partials, strict=True):
             if own:
                 _register(connection, own)

@@ -3,6 +3,7 @@
 import dataclasses
 
 from audits.engine.check import CheckReport
+from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import evaluate_gate
 from audits.engine.preflights import preflight_report
 from audits.engine.standing import linked_pilot, required_preflights, started_on
@@ -21,8 +22,12 @@ def pilot_of(run: Run) -> Run | None:
     return run if run.manifest.kind == "pilot" else linked_pilot(run)[0]
 
 
-def pilot_gate(run: Run) -> CheckReport | None:
+def pilot_gate(run: Run, engine: Engine = LOCAL) -> CheckReport | None:
     """Return the gate that allows a run, recomputed from its pilot's logs; None where it has no pilot.
+
+    Args:
+        run: the run.
+        engine: where the scans run.
 
     Raises:
         AuditError: a file of the pilot is damaged.
@@ -30,7 +35,7 @@ def pilot_gate(run: Run) -> CheckReport | None:
     pilot = pilot_of(run)
     if pilot is None or run.sealed is None:
         return None
-    return evaluate_gate(pilot, run.sealed.plan, today=started_on(run))
+    return evaluate_gate(pilot, run.sealed.plan, engine=engine, today=started_on(run))
 
 
 def pilot_preflights(run: Run) -> CheckReport | None:

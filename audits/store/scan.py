@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,11 +39,11 @@ class Batch:
 
 
 class Scanner:
-    """A DuckDB connection on which the tables are those of one batch at a time."""
+    """A DuckDB connection on which each table is that of one batch at a time."""
 
     def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         self._connection = connection
-        self._batch: Batch | None = None
+        self._batches: dict[str, Batch] = {}
 
     def scan(self, batch: Batch, sql: str) -> Any:
         """Return the rows of a query over the batch's table and the views on it, as an Arrow table.
@@ -52,10 +52,14 @@ class Scanner:
             AuditError: a file of the batch cannot be read.
         """
         with engine_errors(batch.run):
-            if batch != self._batch:
+            if batch != self._batches.get(batch.table):
                 create_table_view(self._connection, batch.run, tables()[batch.table], batch.records)
-                self._batch = batch
+                self._batches[batch.table] = batch
             return self._connection.sql(sql).to_arrow_table()
+
+    def beside(self) -> AbstractContextManager["duckdb.DuckDBPyConnection"]:
+        """Open a second connection to the same database, for what the scans brought."""
+        return second_connection(self._connection)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def command(
     half_width: Annotated[float | None, typer.Option(help="Items for a half-width of at most this.")] = None,
     target: Annotated[float, typer.Option(help="The power asked for.")] = 0.8,
     plan: Annotated[str | None, typer.Option(help="Plan file, or the id of a shipped plan: take its rule.")] = None,
-    run: Annotated[Path | None, typer.Option(help="Pilot or run: take its observed discordance, and its plan.")] = None,
+    run: Annotated[str | None, typer.Option(help="Pilot or run: take its observed discordance, and its plan.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the methods that draw.")] = None,
     format: Annotated[TableFormat, typer.Option(help="How the figures are printed.")] = TableFormat.table,
     chart: Annotated[Path | None, typer.Option(help="Draw power against the gap: FILE.html or FILE.svg.")] = None,
@@ -43,6 +43,8 @@ def command(
 
     Exit codes: 0 computed, 2 usage or unreadable input.
     """
+    from audits.store.location import locate
+    from audits.store.reader import open_run
     from reports.emitters.power import emit_power, write_chart
     from runner.power_question import Options, ask
 
@@ -51,7 +53,7 @@ def command(
         alpha=alpha, margin=margin, band=band, half_width=half_width, target=target, seed=seed,
         points=61 if chart is not None else 0,
     )  # fmt: skip
-    answer = ask(options, plan, run)
+    answer = ask(options, plan, open_run(locate(run)) if run is not None else None)
     if chart is not None:
         write_chart(answer, chart)
         typer.echo(f"audit: {chart} written", err=True)

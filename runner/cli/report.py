@@ -60,15 +60,17 @@ def _report(run: "Run", format: PageFormat, redact: bool) -> str:
     from reports.emitters.emit import report_text
     from reports.emitters.html import draw
     from reports.model import build_report
-    from reports.vega import javascript_bundle
+    from runner.cache import cache_root
     from runner.other_processes import beside, integrity_beside, other_processes
     from runner.pages import inputs_but_integrity, with_integrity
+    from runner.vega_script import kept_script, made_script
 
     with other_processes() as pool:
         integrity = integrity_beside(pool, run)
         if format is not PageFormat.html:
             return report_text(with_integrity(run, inputs_but_integrity(run, redact=redact), integrity()), format.value)
-        script = beside(pool, javascript_bundle)
+        kept = kept_script(cache_root())
+        script = beside(pool, made_script, cache_root()) if kept is None else lambda: kept
         inputs = inputs_but_integrity(run, redact=redact)
         # Charts are drawn while the audits run; no chart is of them.
         drawings = draw(build_report(inputs))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.errors import AuditError
+from runner.cache import cache_root
 from runner.service import gguf_models
 from runner.service.models import smollm2
 
@@ -38,7 +39,7 @@ def model_folders(
         if name in folders:
             raise AuditError(f"--model {name}: the name is taken; write NAME={place} to choose another.")
         if place in GGUF_MODELS:
-            folder = gguf_models.ready_folder(GGUF_MODELS[place], cache or gguf_models.cache_root(), weights)
+            folder = gguf_models.ready_folder(GGUF_MODELS[place], cache or cache_root(), weights)
         else:
             folder = SHIPPED_MODELS.get(place, Path(place))
         folders[name] = _checked(place, folder)

@@ -11,15 +11,15 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 
 from analysis.errors import AuditError
+from runner.cache import CACHE_VARIABLE
 
-CACHE_VARIABLE = "RUNAUDIT_CACHE"
 CONVERSION = 1
 """Part of a cached folder's name; raised whenever the conversion writes something else."""
 
@@ -42,13 +42,6 @@ class GgufModel:
     requirement: str
     member: str
     sha256: str
-
-
-def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache: $RUNAUDIT_CACHE, else `runaudit` below $XDG_CACHE_HOME, else below ~/.cache."""
-    if chosen := environment.get(CACHE_VARIABLE):
-        return Path(chosen)
-    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runaudit"
 
 
 def cached_folder(model: GgufModel, cache: Path) -> Path:

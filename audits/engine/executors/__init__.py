@@ -3,12 +3,16 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from analysis.errors import AuditError
 from analysis.nearest import hint
-from audits.store.scan import Batch
+from audits.store.scan import Batch, Scanner, scanner, scratch_connection
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,28 @@ class Engine:
         id: a module of this folder.
         address: of a cluster, None for this machine.
         rows_a_batch: the most rows that one scan reads at once; None for the default.
+        scanner: opened before and used for each call, see `kept_open`; None opens one a call.
     """
 
     id: str = "local"
     address: str | None = None
     rows_a_batch: int | None = None
+    scanner: Scanner | None = field(default=None, compare=False, repr=False)
+
+    @contextmanager
+    def kept_open(self) -> Iterator["Engine"]:
+        """Give this engine with its database opened once for many calls: opening costs as much as a small scan."""
+        if self.id != LOCAL.id:
+            yield self
+            return
+        with scanner() as opened:
+            yield replace(self, scanner=opened)
+
+    @contextmanager
+    def scratch(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Give a connection to a database on this machine for what the scans brought."""
+        with scratch_connection() if self.scanner is None else self.scanner.beside() as connection:
+            yield connection
 
     def run(self, scans: Iterable[Scan]) -> Iterator[Any]:
         """Yield the rows of each scan as an Arrow table, in the order of the scans.
@@ -46,6 +67,8 @@ class Engine:
         Raises:
             AuditError: there is no such engine, it is not installed or not reachable, or a file cannot be read.
         """
+        if self.scanner is not None:
+            return (self.scanner.scan(scan.batch, scan.sql) for scan in scans)
         return load_executor(self.id).run_scans(scans, self.address)
 
 

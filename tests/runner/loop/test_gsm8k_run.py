@@ -23,8 +23,9 @@ REWARDS = {-0.1, 0.0, 0.9, 1.0}
 @pytest.fixture
 def smollm2():
     """Return the folder of the converted model."""
+    from runner.cache import cache_root
     from runner.service.catalogue import GGUF_MODELS
-    from runner.service.gguf_models import cache_root, cached_folder
+    from runner.service.gguf_models import cached_folder
 
     folder = cached_folder(GGUF_MODELS["smollm2"], cache_root())
     if not (folder / "config.json").is_file():

@@ -4,7 +4,6 @@ import json
 import os
 import zipfile
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -12,11 +11,12 @@ torch = pytest.importorskip("torch", reason="the training extra is not installed
 gguf = pytest.importorskip("gguf", reason="the training extra is not installed")
 
 from analysis.errors import AuditError  # noqa: E402
+from runner.cache import cache_root  # noqa: E402
 from runner.service import gguf_models  # noqa: E402
 from runner.service.base_models import load_base_model  # noqa: E402
 from runner.service.catalogue import GGUF_MODELS, model_folders  # noqa: E402
 from runner.service.gguf_conversion import convert  # noqa: E402
-from runner.service.gguf_models import GgufModel, cache_root, cached_folder, ready_folder  # noqa: E402
+from runner.service.gguf_models import GgufModel, cached_folder, ready_folder  # noqa: E402
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['content'] }}<|im_end|>{% endfor %}"
@@ -224,12 +224,6 @@ def test_files_that_are_no_file_or_no_wheel_are_named(made_file, tmp_path):
     blocked.write_text("a file where the cache should be")
     with pytest.raises(AuditError, match=r"blocked.*RUNAUDIT_CACHE"):
         ready_folder(pin(made_file), blocked, made_file)
-
-
-def test_the_cache_is_where_the_user_says(tmp_path):
-    assert cache_root({"RUNAUDIT_CACHE": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
-    assert cache_root({"XDG_CACHE_HOME": "/b"}) == Path("/b/runaudit")
-    assert cache_root({}) == Path.home() / ".cache" / "runaudit"
 
 
 def test_a_published_model_may_go_by_another_name(made_file, tmp_path, monkeypatch):
