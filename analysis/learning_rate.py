@@ -10,6 +10,10 @@ RULE = (
 )
 
 
+ELIGIBLE_GATES = frozenset({"pass", "warn", "waived", "not_applicable"})
+"""Statuses of the activation gate on a rate's pilot with which the rule lets the rate be chosen."""
+
+
 @dataclass(frozen=True)
 class ArmScore:
     """One arm's score on validation items after training at one rate; the limits are of a 95 % interval."""
@@ -66,7 +70,7 @@ def choose(trials: Sequence[RateTrial], conditions: Sequence[str]) -> Choice:
         trials: at least one rate.
         conditions: baseline and treatment; other conditions are trained and not weighed.
     """
-    allowed = [trial for trial in trials if trial.gate in {"pass", "warn", "waived", "not_applicable"}]
+    allowed = [trial for trial in trials if trial.gate in ELIGIBLE_GATES]
     if not allowed:
         gates = ", ".join(f"{trial.learning_rate:g}: {trial.gate}" for trial in trials)
         return Choice(None, f"no rate's pilot passed the activation gate ({gates})")

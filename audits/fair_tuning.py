@@ -8,9 +8,9 @@ other.
 in the grid, or not the one that the sweep's rule chose; the rate in use, or an arm's own best one, is the smallest or
 largest of its grid; rates were chosen on other items than validation. `warn`: no grid is planned and the arms share
 one rate that nothing chose, which is equal but untuned: the comparison holds at this rate alone; a grid of one rate is
-no better. A run holds nothing of a sweep's scores until the sweep's `sweep.json` is copied into the run directory:
-without it the audit is `inconclusive`, and a rate in use at the edge is a `warn`. The scores are what that file states;
-of equal scores the smaller rate is the best, as in the sweep's own rule. It cannot see tuning that no plan names.
+no better. `audit run` copies the `sweep.json` of the plan's sweep into the run directory: without it the audit is
+`inconclusive`, and a rate in use at the edge is a `warn`. The scores are what that file states; of equal scores the
+smaller rate is the best, as in the sweep's own rule. It cannot see tuning that no plan names.
 """
 
 from audits.engine.audit import Audit, needs_plan
@@ -19,8 +19,8 @@ AUDIT = Audit(
     title="the arms' learning rates were tuned alike, and the best one is inside the grid",
     requires=("updates",),
     examines="derived_tuning",
-    mend="give each arm the same grid with rates beyond the best one, run `audit sweep`, seal a plan with the chosen "
-    "rate that supersedes the swept one, and copy the sweep's sweep.json into the run directory",
+    mend="give each arm the same grid with rates beyond the best one, run `audit sweep`, and run a plan with the "
+    "chosen rate that supersedes the swept one: `audit run` finds the sweep beside --out, or takes it by --sweep",
     derived=("tuning",),
     applies=needs_plan,
 )

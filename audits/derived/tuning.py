@@ -1,56 +1,23 @@
 """How the learning rate was tuned: one row a condition and rate, of the plan's grid or in use.
 
-Grids stand in the sealed plan (`sweep.learning_rates`), the rate in use in the log of updates. Scores are those of a
-`sweep.json` of `audit sweep` that stands in the run directory, as that file states them: the sweep's own runs are
+Grids stand in the sealed plan (`sweep.learning_rates`), the rate in use in the log of updates. Scores are those of the
+`sweep.json` that `audit run` copied into the run directory, as that file states them: the sweep's own runs are
 elsewhere and can be audited there. Without the file the scores are null and `results` says so.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from analysis.errors import AuditError
+from analysis.learning_rate import ELIGIBLE_GATES
 from audits.engine.derived import Derived
-from audits.store.durable import read_whole
-from audits.store.location import is_local
 from audits.store.reader import Run
+from audits.store.sweeps import SWEEP_NAME, SweepTable, sweep_sha256, sweep_table, sweep_text
 
 if TYPE_CHECKING:
     import duckdb
 
-SWEEP_NAME = "sweep.json"
 HELD, ABSENT, FOREIGN = "held", "absent", "of another plan"
-# The gate's statuses with which the rule of analysis.learning_rate lets a rate be chosen.
-_ELIGIBLE = ("pass", "warn", "waived", "not_applicable")
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Arm(_Part):
-    condition: str
-    seed: int
-    items: int
-    score: float | None
-
-
-class _Rate(_Part):
-    learning_rate: float
-    gate: str
-    arms: tuple[_Arm, ...]
-
-
-class _Chosen(_Part):
-    learning_rate: float | None
-
-
-class _Sweep(_Part):
-    plan_sha256: str
-    split: str
-    rates: tuple[_Rate, ...]
-    chosen: _Chosen
 
 
 def derive(run: Run, connection: "duckdb.DuckDBPyConnection") -> Any:
@@ -62,7 +29,7 @@ def derive(run: Run, connection: "duckdb.DuckDBPyConnection") -> Any:
         rule, null: none), split, results (`held`, `absent` or `of another plan`).
 
     Raises:
-        AuditError: `sweep.json` stands there and is not one.
+        AuditError: `sweep.json` is no table of a sweep, or not the one that run.json recorded.
     """
     import pyarrow as pa
 
@@ -106,7 +73,7 @@ def _rows(run: Run, used: Sequence[tuple[str, float]]) -> list[dict[str, object]
     ]
 
 
-def _scored(sweep: _Sweep | None, condition: str, rate: float) -> Mapping[str, object]:
+def _scored(sweep: SweepTable | None, condition: str, rate: float) -> Mapping[str, object]:
     trial = next((trial for trial in sweep.rates if trial.learning_rate == rate), None) if sweep else None
     arms = [arm for arm in trial.arms if arm.condition == condition] if trial else []
     scores = [arm.score for arm in arms if arm.score is not None]
@@ -114,21 +81,17 @@ def _scored(sweep: _Sweep | None, condition: str, rate: float) -> Mapping[str, o
         "seeds": len(scores),
         "items": sum(arm.items for arm in arms if arm.score is not None),
         "score": sum(scores) / len(scores) if scores and len(scores) == len(arms) else None,
-        "eligible": trial is not None and trial.gate in _ELIGIBLE,
+        "eligible": trial is not None and trial.gate in ELIGIBLE_GATES,
     }
 
 
-def _results(run: Run) -> tuple[str, _Sweep | None]:
+def _results(run: Run) -> tuple[str, SweepTable | None]:
     """Return whether the run holds its sweep's table, and the table where it does."""
-    path = run.path / SWEEP_NAME
-    if run.sealed is None or not is_local(run.path):
+    text, recorded = sweep_text(run.path), run.manifest.sweep
+    if recorded is not None and (text is None or sweep_sha256(text) != recorded.sha256):
+        fault = "is missing" if text is None else "changed"
+        raise AuditError(f"{run.path / SWEEP_NAME}: {fault} since run.json recorded it. Copy it from {recorded.path}")
+    if text is None or run.sealed is None:
         return ABSENT, None
-    try:
-        sweep = _Sweep.model_validate_json(read_whole(path))
-    except FileNotFoundError:
-        return ABSENT, None
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        said = str(error).splitlines()[0]
-        raise AuditError(f"{path}: is not the table of a sweep ({said:.200}). Copy it again, or remove it") from error
-    mine = (run.sealed.sha256, run.sealed.plan.supersedes)
-    return (HELD, sweep) if sweep.plan_sha256 in mine else (FOREIGN, None)
+    sweep = sweep_table(run.path, text)
+    return (HELD, sweep) if sweep.is_of(run.sealed) else (FOREIGN, None)

@@ -13,6 +13,7 @@ from analysis.errors import AuditError
 from audits.store.durable import whole_file
 from audits.store.location import is_local
 from audits.store.reader import Run
+from audits.store.sweeps import sweep_text
 
 DERIVED_FOLDER = "derived"
 _STATE = b"runaudit.run_state"
@@ -70,10 +71,19 @@ def derived_files(run: Run) -> dict[str, Path]:
 
 
 def run_state(run: Run) -> str:
-    """Return a sha256 of what a derived table rests on: the data files, the sealed plan and `run.json`."""
+    """Return a sha256 of what a derived table rests on: data files, sealed plan, `run.json` and `sweep.json`."""
     state = [
         sorted((record.path, record.sha256) for record in run.files),
         None if run.sealed is None else run.sealed.sha256,
         run.manifest.model_dump(mode="json"),
+        _sweep_state(run),
     ]
     return hashlib.sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _sweep_state(run: Run) -> str | None:
+    try:
+        return sweep_text(run.path)
+    except AuditError as error:
+        # The audit that reads the table refuses it; no other rests on it.
+        return str(error)

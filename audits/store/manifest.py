@@ -49,6 +49,13 @@ class PilotLink(ManifestPart):
     status: str
 
 
+class SweepLink(ManifestPart):
+    """The sweep that chose the learning rate; the run holds a copy of its `sweep.json` with this sha256."""
+
+    path: str
+    sha256: str
+
+
 class Manifest(ManifestPart):
     """`run.json`: what the run is, what executed it, and how far it got.
 
@@ -68,6 +75,7 @@ class Manifest(ManifestPart):
     service_faults: int = 0
     plan_sha256: str | None = None
     pilot: PilotLink | None = None
+    sweep: SweepLink | None = None
     planned: dict[str, Any] = {}
     executed: dict[str, Any] = {}
     versions: dict[str, str] = {}

@@ -13,6 +13,7 @@ from audits.store.manifest import FILES_NAME, MANIFEST_NAME, FileRecord
 from audits.store.reader import Run
 from audits.store.schema import tables
 from audits.store.seal import PLAN_NAME
+from audits.store.sweeps import SWEEP_NAME
 
 _BATCH_BYTES = 8 << 20
 _READ_BYTES = 1 << 20
@@ -23,7 +24,7 @@ def damaged_files(run: Run, table: str | None = None) -> Iterator[str]:
 
     Args:
         run: the run.
-        table: look at the files of this table only; None for all, for the list itself and for the sealed plan.
+        table: look at the files of this table only; None for all, for the list itself, the sealed plan and the sweep.
 
     Size and sha256 are compared, so that one flipped bit is found; then the rows are counted in the footer and
     every page is read with its checksum. Memory does not grow with a file's size.
@@ -35,6 +36,7 @@ def damaged_files(run: Run, table: str | None = None) -> Iterator[str]:
     if table is None:
         yield from _lost_lines(run)
         yield from _changed_plan(run)
+        yield from _changed_sweep(run)
 
 
 def unlisted_files(run: Run) -> tuple[str, ...]:
@@ -60,6 +62,20 @@ def _changed_plan(run: Run) -> Iterator[str]:
     """Yield the plan if its bytes changed: the same JSON has many spellings, of which the seal tells none apart."""
     if run.sealed is not None and (run.path / PLAN_NAME).read_bytes() != run.sealed.canonical:
         yield f"{PLAN_NAME}: is not in the canonical form in which it was sealed: its bytes changed"
+
+
+def _changed_sweep(run: Run) -> Iterator[str]:
+    """Yield the table of the sweep if it is not the one that was recorded."""
+    if run.manifest.sweep is None:
+        return
+    try:
+        with _opened(run.path / SWEEP_NAME) as handle:
+            digest = hashlib.sha256(handle.read()).hexdigest()
+    except OSError as error:
+        yield f"{SWEEP_NAME}: is recorded in {MANIFEST_NAME} and not readable ({error.strerror or error})"
+        return
+    if digest != run.manifest.sweep.sha256:
+        yield f"{SWEEP_NAME}: its sha256 is not the one in {MANIFEST_NAME}: its content changed"
 
 
 def _line_fault(run: Run, record: FileRecord) -> str | None:

@@ -16,6 +16,7 @@ from audits.store.manifest import FILES_NAME, FileRecord, Manifest, read_files, 
 from audits.store.preflights import require_free
 from audits.store.schema import FORMAT_VERSION, Table, tables
 from audits.store.seal import PLAN_NAME, SealedPlan
+from audits.store.sweeps import SWEEP_NAME
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -35,8 +36,14 @@ class RunWriter:
         self._lock = threading.Lock()
 
     @classmethod
-    def create(cls, run: Path, manifest: Manifest, sealed: SealedPlan | None) -> "RunWriter":
+    def create(cls, run: Path, manifest: Manifest, sealed: SealedPlan | None, sweep: str | None = None) -> "RunWriter":
         """Make the run directory; the plan is written before anything else.
+
+        Args:
+            run: the directory.
+            manifest: its `run.json`.
+            sealed: its plan, None for imported outcomes without one.
+            sweep: text of the `sweep.json` that the manifest records, None where it records none.
 
         Raises:
             AuditError: the directory holds more than a pilot's own preflights, or cannot be made.
@@ -48,6 +55,8 @@ class RunWriter:
             raise AuditError(f"{run}: cannot be made ({error.strerror}). Choose another --out") from error
         if sealed is not None:
             write_whole(run / PLAN_NAME, sealed.canonical)
+        if sweep is not None:
+            write_whole(run / SWEEP_NAME, sweep.encode("utf-8"))
         write_manifest(run, manifest)
         return cls(run, manifest)
 

@@ -18,6 +18,10 @@ def command(
     pilot_run: Annotated[
         Path | None, typer.Option(help="Pilot that allows this full run; default: the plan's newest one beside --out.")
     ] = None,
+    sweep: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the sweep that chose the rate; default: the plan's newest one beside --out."),
+    ] = None,
     service: Service = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, from the last whole step of every arm.")
@@ -57,13 +61,15 @@ def command(
         raise AuditError("--pilot and --pilot-run exclude each other: a pilot needs no pilot")
     if resume and pilot_run is not None:
         raise AuditError("--resume goes on with the pilot that the run names: leave --pilot-run out")
+    if resume and sweep is not None:
+        raise AuditError("--resume keeps the sweep that the run recorded: leave --sweep out")
     sealed = load_plan(plan)
     where = service_for(service, sealed.plan)
     options = RunOptions(concurrency, save_every, Patience(retries, retry_seconds, result_seconds), gpus)
     progress = progress_for()
     following = shlex.join(["audit", "gate" if pilot else "decide", str(out)])
     try:
-        launch = prepare(sealed, "pilot" if pilot else "full", out, pilot_run, progress, resume=resume)
+        launch = prepare(sealed, "pilot" if pilot else "full", out, pilot_run, progress, resume=resume, sweep=sweep)
         if launch.is_complete:
             typer.echo(f"{out}: was complete already. Next: {following}")
             return

@@ -17,10 +17,11 @@ from audits.store.durable import held, remove_unfinished
 from audits.store.manifest import FILES_NAME, MANIFEST_NAME, ArmRecord, Manifest, PilotLink, read_manifest
 from audits.store.preflights import require_free
 from audits.store.seal import PLAN_NAME, SealedPlan, seal_text
+from audits.store.sweeps import SWEEP_NAME
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend, open_backend, resolve_service
 from runner.loop.budget import BudgetClock
-from runner.loop.dataset_rows import source_of
+from runner.loop.chosen_rate import ChosenBy, sweep_of
 from runner.loop.experiment import BudgetReached, run_experiment
 from runner.loop.journal import PROGRESS_NAME, Journal, pace_of, read_events, seconds_at_work
 from runner.loop.names import unresolved_names
@@ -31,7 +32,7 @@ from runner.loop.progress import Elapsed, Progress
 from runner.loop.provenance import command_line, git_state, source_sha256, utc_now, versions
 from runner.loop.resume import refuse_changes, refuse_damage, refuse_other_service
 from runner.loop.saved_states import STATE_NAME
-from runner.loop.setting import Conduct, Kind, evaluation_split
+from runner.loop.setting import Conduct, Kind, settings_that_run
 from runner.loop.stopping import terminate_is_interrupt
 
 LOCK_NAME = "writer.lock"
@@ -39,7 +40,7 @@ LOCK_NAME = "writer.lock"
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run: the sealed plan, as a pilot or in full, where to, and which pilot allowed it.
+    """What to run: the sealed plan, as a pilot or in full, where to, which pilot allowed it and which sweep chose.
 
     Attributes:
         before: `run.json` of the run to go on with; None for a new run.
@@ -50,6 +51,7 @@ class Launch:
     out: Path
     pilot: PilotLink | None = None
     before: Manifest | None = None
+    sweep: ChosenBy | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -76,7 +78,14 @@ def load_shipped_plan(plan_id: str) -> SealedPlan:
 
 
 def prepare(
-    sealed: SealedPlan, kind: Kind, out: Path, pilot_run: Path | None, progress: Progress, *, resume: bool = False
+    sealed: SealedPlan,
+    kind: Kind,
+    out: Path,
+    pilot_run: Path | None,
+    progress: Progress,
+    *,
+    resume: bool = False,
+    sweep: Path | None = None,
 ) -> Launch:
     """Check what the plan demands before anything runs; a full run needs a passed pilot of the same plan.
 
@@ -87,12 +96,13 @@ def prepare(
         pilot_run: the pilot of a full run; None finds the newest.
         progress: told what was found.
         resume: go on with the run in `out`; where nothing was logged yet, it is begun anew.
+        sweep: folder of the sweep of the plan's learning rates; None finds the newest. A resumed run keeps its own.
 
     Raises:
         Refused: the pilot or a required preflight is missing or did not pass, or the run to go on with was begun with
             another plan or other code.
-        AuditError: `out` holds more than a pilot's own preflights, or the pilot or the run to go on with is not
-            readable.
+        AuditError: `out` holds more than a pilot's own preflights, the pilot or the run to go on with is not
+            readable, or `sweep` holds no sweep of this plan.
     """
     before = _begun(out, sealed) if resume else None
     if before is None:
@@ -120,7 +130,8 @@ def prepare(
         launch = dataclasses.replace(launch, pilot=require_passed_pilot(sealed, pilot_run).link_from(out))
     if before is not None:
         refuse_changes(out, before, _manifest(launch))
-    return launch
+        return launch
+    return dataclasses.replace(launch, sweep=sweep_of(sealed, out, sweep, progress))
 
 
 def _begun(out: Path, sealed: SealedPlan) -> Manifest | None:
@@ -130,6 +141,7 @@ def _begun(out: Path, sealed: SealedPlan) -> Manifest | None:
     plan = out / PLAN_NAME
     if plan.is_file() and plan.read_bytes() == sealed.canonical:
         plan.unlink()
+        (out / SWEEP_NAME).unlink(missing_ok=True)
     if out.is_dir():
         remove_unfinished(out)
     return None
@@ -165,7 +177,8 @@ def service_for(option: str | None, plan: Plan) -> str:
 
 def _execute(launch: Launch, opening: AbstractContextManager[Backend], progress: Progress, options: RunOptions) -> Path:
     if launch.before is None:
-        RunWriter.create(launch.out, _manifest(launch), launch.sealed)
+        sweep = None if launch.sweep is None else launch.sweep.text
+        RunWriter.create(launch.out, _manifest(launch), launch.sealed, sweep)
     with held(launch.out / STATE_NAME / LOCK_NAME):
         if launch.before is not None:
             refuse_damage(launch.out)
@@ -226,30 +239,12 @@ def _manifest(launch: Launch) -> Manifest:
         started_at=started_at,
         plan_sha256=launch.sealed.sha256,
         pilot=launch.pilot,
-        executed=_settings(launch.kind, plan),
+        sweep=None if launch.sweep is None else launch.sweep.link,
+        executed=settings_that_run(launch.kind, plan),
         versions={**versions(), "source_sha256": source_sha256()},
         git=git_state(Path.cwd()),
         command_line=command_line(),
     )
-
-
-def _settings(kind: Kind, plan: Plan) -> dict[str, Any]:
-    """Return the settings that the loop reads; `arms` and `checkpoints` are added as the service reports them."""
-    losses = {arm.loss for arm in plan.arms}
-    return {
-        "steps": planned_steps(kind, plan),
-        "lora_rank": plan.lora_rank,
-        "task": plan.task.model_dump(),
-        "dataset": None
-        if plan.dataset is None
-        else {**plan.dataset.model_dump(), "read_from": source_of(plan.dataset)},
-        "rollout": plan.rollout.model_dump(),
-        "optimizer": plan.optimizer.model_dump(),
-        "losses": {name: loss.model_dump() for name, loss in plan.losses.items() if name in losses},
-        "minibatch_split": "whole groups, consecutive",
-        "advantage": "reward minus the group's mean reward",
-        "evaluation": {**plan.evaluation.model_dump(), "split": evaluation_split(kind)},
-    }
 
 
 @contextmanager
@@ -283,7 +278,7 @@ def _recorded(launch: Launch, conduct: Conduct) -> Iterator[None]:
 
 def _discard(run: Path) -> None:
     """Remove what `RunWriter.create`, the journal and the service wrote, and nothing that somebody else put there."""
-    for name in (PLAN_NAME, MANIFEST_NAME, PROGRESS_NAME):
+    for name in (PLAN_NAME, MANIFEST_NAME, SWEEP_NAME, PROGRESS_NAME):
         (run / name).unlink(missing_ok=True)
     shutil.rmtree(run / STATE_NAME, ignore_errors=True)
     if not any(run.iterdir()):

@@ -11,6 +11,7 @@ from audits.store.layout import partition_folder
 from audits.store.writer import RunWriter
 from runner.loop.backend import Backend
 from runner.loop.budget import BudgetClock, Pace
+from runner.loop.dataset_rows import source_of
 from runner.loop.faults import ServiceFault, Trials
 from runner.loop.journal import Journal
 from runner.loop.options import RunOptions
@@ -132,6 +133,25 @@ class Experiment:
 def evaluation_split(kind: Kind) -> Split:
     """Return the split that checkpoints are evaluated on: a pilot never sees the primary endpoint's items."""
     return "validation" if kind == "pilot" else "test"
+
+
+def settings_that_run(kind: Kind, plan: Plan) -> dict[str, Any]:
+    """Return `executed` of `run.json`: what the loop reads; the service's reports are added to it as they come."""
+    losses = {arm.loss for arm in plan.arms}
+    return {
+        "steps": planned_steps(kind, plan),
+        "lora_rank": plan.lora_rank,
+        "task": plan.task.model_dump(),
+        "dataset": None
+        if plan.dataset is None
+        else {**plan.dataset.model_dump(), "read_from": source_of(plan.dataset)},
+        "rollout": plan.rollout.model_dump(),
+        "optimizer": plan.optimizer.model_dump(),
+        "losses": {name: loss.model_dump() for name, loss in plan.losses.items() if name in losses},
+        "minibatch_split": "whole groups, consecutive",
+        "advantage": "reward minus the group's mean reward",
+        "evaluation": {**plan.evaluation.model_dump(), "split": evaluation_split(kind)},
+    }
 
 
 def is_evaluated(writer: RunWriter, arm: str, seed: int, checkpoint: str) -> bool:

@@ -21,12 +21,12 @@ from audits.engine.gate import evaluate_gate
 from audits.store.durable import write_whole
 from audits.store.reader import open_run
 from audits.store.seal import SealedPlan, seal_text
+from audits.store.sweeps import SWEEP_NAME
 from runner.loop.backend import Backend
 from runner.loop.evaluation import BASE_ARM, FINAL_CHECKPOINT
 from runner.loop.launch import execute_on, prepare
 from runner.loop.progress import Progress
 
-SWEEP_NAME = "sweep.json"
 SCHEMA_VERSION = 1
 GRID_LINT = "arms_differ_in_one_switch"
 

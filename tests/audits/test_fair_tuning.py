@@ -1,11 +1,12 @@
 """Learning rates that one arm had more of, that nothing chose, or that stand at the end of their grid."""
 
+import hashlib
 import json
 
 import pytest
 from audit_runs.fair_tuning import GRID, INSIDE, swept, swept_plan, table
 from executed_run import small_plan, write_executed
-from made_run import evals, right, sealed, write_outcomes
+from made_run import change_json, evals, right, sealed, write_outcomes
 
 from analysis.errors import AuditError
 from audits.engine.audit import run_audit
@@ -134,6 +135,19 @@ def test_a_table_that_is_none_is_an_error_that_names_the_file(tmp_path, text):
     path = swept(tmp_path / "run")
     (path / "sweep.json").write_text(text, encoding="utf-8")
     with pytest.raises(AuditError, match=r"sweep\.json: is not the table of a sweep"):
+        findings(path)
+
+
+def test_a_recorded_table_that_changed_or_is_missing_is_an_error(tmp_path):
+    path = swept(tmp_path / "run")
+    content = (path / "sweep.json").read_bytes()
+    change_json(path / "run.json", sweep={"path": "../sweep", "sha256": hashlib.sha256(content).hexdigest()})
+    assert findings(path).check.status == "pass"
+    (path / "sweep.json").write_bytes(content.replace(b"0.3", b"0.4"))
+    with pytest.raises(AuditError, match=r"sweep\.json: changed since run\.json recorded it. Copy it from \.\./sweep"):
+        findings(path)
+    (path / "sweep.json").unlink()
+    with pytest.raises(AuditError, match=r"sweep\.json: is missing since"):
         findings(path)
 
 

@@ -32,6 +32,14 @@ def test_once_the_run_is_another_it_is_passed_over(path):
         pass
 
 
+@pytest.mark.parametrize("content", [b"{}", b"\xff"])
+def test_once_the_sweep_that_it_rests_on_is_another_it_is_passed_over(path, content):
+    write_derived(open_run(path), "made", TABLE)
+    assert list(derived_files(open_run(path))) == ["made"]
+    (path / "sweep.json").write_bytes(content)
+    assert derived_files(open_run(path)) == {}
+
+
 def test_a_table_that_names_no_run_and_a_file_that_is_none_are_passed_over(path):
     folder = path / "derived"
     folder.mkdir()

@@ -153,6 +153,17 @@ def test_a_plan_in_another_spelling_of_the_same_json_is_not_the_bytes_that_were_
     assert fault.startswith("plan.json")
 
 
+def test_a_recorded_sweep_that_changed_or_is_missing_is_damage(run):
+    (run / "sweep.json").write_bytes(b"{}")
+    assert faults(run) == []
+    change_json(run / "run.json", sweep={"path": "../sweep", "sha256": hashlib.sha256(b"{}").hexdigest()})
+    assert faults(run) == []
+    (run / "sweep.json").write_bytes(b"{ }")
+    assert faults(run) == ["sweep.json: its sha256 is not the one in run.json: its content changed"]
+    (run / "sweep.json").unlink()
+    assert faults(run) == ["sweep.json: is recorded in run.json and not readable (No such file or directory)"]
+
+
 def test_one_table_can_be_asked_alone(run):
     (run / "phases/arm=dppo/seed=0/step=000000.parquet").unlink()
     assert faults(run, "evals") == []

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from made_run import change_json, made_plan, write_run
+from made_run import change_json, made_plan, sealed, write_run
 
 from runner.loop import launch
 from runner.loop.experiment import BudgetReached
@@ -70,6 +70,21 @@ def test_resuming_a_complete_run_says_so_and_is_no_error(audit, plan, executed, 
     audit("run", plan, "--pilot", "--out", run, "--service", "embedded", "--resume")
     assert (audit.code, audit.out.count("was complete already")) == (0, 1)
     assert not hasattr(executed, "launch")
+
+
+def test_the_named_sweep_reaches_the_run_and_a_resumed_run_keeps_its_own(audit, executed, tmp_path):
+    content = made_plan(sweep={"learning_rates": {"grpo": [1e-4], "dppo": [1e-4]}})
+    plan = tmp_path / "swept.json"
+    plan.write_text(json.dumps(content))
+    folder = tmp_path / "elsewhere" / "sweep"
+    folder.mkdir(parents=True)
+    said = {"plan_sha256": sealed(content).sha256, "split": "validation", "rates": []}
+    (folder / "sweep.json").write_text(json.dumps({**said, "chosen": {"learning_rate": None}}))
+    words = ["run", plan, "--pilot", "--out", tmp_path / "run", "--service", "embedded", "--sweep", folder]
+    audit(*words)
+    assert audit.code == 0, audit.err
+    assert executed.launch.sweep.link.path == "../elsewhere/sweep"
+    assert "leave --sweep out" in audit.refuses(*words, "--resume")
 
 
 def test_another_pilot_for_a_run_that_has_one_is_refused_and_not_passed_over(audit, plan, executed, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from analysis.errors import AuditError
 from audits.store.reader import open_run
-from runner.loop.sweep import SWEEP_NAME, rate_plans, run_sweep
+from audits.store.sweeps import SWEEP_NAME, sweep_table, sweep_text
+from runner.loop.sweep import rate_plans, run_sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -63,6 +64,9 @@ def test_the_table_is_written_with_the_rule_and_what_it_chooses(swept):
     assert table == json.loads(json.dumps(sweep.as_json()))
     assert (table["plan_sha256"], table["split"], table["conditions"]) == (plan.sha256, "validation", ["grpo", "dppo"])
     assert table["base"]["score"] is not None
+    read = sweep_table(out, sweep_text(out))
+    assert (read.is_of(plan), read.chosen.learning_rate) == (True, sweep.choice.learning_rate)
+    assert [(rate.learning_rate, len(rate.arms)) for rate in read.rates] == [(0.001, 2), (0.003, 2)]
     for rate in table["rates"]:
         assert rate["gate"] == "pass"
         assert rate["mean_score"] == pytest.approx(sum(arm["score"] for arm in rate["arms"]) / 2)
