@@ -2,7 +2,7 @@
 
 from made_run import STARTED_AT, arms_of, evals, made_plan, sealed
 
-from audits.derived.answers import load_grader
+from analysis.graders.grade import load_grader
 from audits.store.manifest import Manifest
 from audits.store.writer import RunWriter
 

@@ -13,7 +13,6 @@ names. `own_right`, `own_extracted` and `own_score` are what it gives today; the
 a gold number, and nothing that the run's own way needs is missing.
 """
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.answers.extraction import extractors
 from analysis.answers.extractors.last_number import numbers_in
 from analysis.answers.number import number_of
-from analysis.graders.grade import Grade, grader_ids
+from analysis.graders.grade import Grade, Grader, grader_ids, load_grader
 from audits.engine.derived import Derived
 from audits.store.reader import Run
 from audits.store.schema import SQL_FOLDER
@@ -38,8 +37,6 @@ _ROWS = 1 << 14
 _KEPT = 200
 _COPIED = ("source", "arm", "seed", "checkpoint", "step", "id", "sample", "gold", "stop_reason", "recorded_extraction",
            "recorded_extracted", "recorded_score", "recorded")  # fmt: skip
-
-Grader = Callable[[str, str, str], Grade]
 
 
 @dataclass(frozen=True)
@@ -61,11 +58,6 @@ def own_graders(run: Run) -> dict[str, str]:
         "rollouts": TASK_GRADERS.get(plan.task.id, ""),
     }
     return {source: grader for source, grader in named.items() if grader in grader_ids()}
-
-
-def load_grader(grader_id: str) -> Any:
-    """Return the module of a grader: `grade(completion, stop_reason, gold)` and `example(gold)`."""
-    return importlib.import_module(f"analysis.graders.{grader_id}")
 
 
 def derive(run: Run, connection: "duckdb.DuckDBPyConnection") -> Any:
@@ -156,7 +148,7 @@ def _own(row: Mapping[str, Any], right: Mapping[str, bool | None], own_way: str 
     """Return what the run's own way gives for a completion; nulls where that cannot be said."""
     if own_way is not None and own_way in right:
         return {"own_way": own_way, "own_extracted": None, "own_score": None, "own_right": right[own_way] is True}
-    grade = None if own_way is None else _regraded(load_grader(own_way).grade, row)
+    grade = None if own_way is None else _regraded(load_grader(own_way), row)
     if grade is None:
         return {"own_way": own_way, "own_extracted": None, "own_score": None, "own_right": None}
     return {
@@ -167,12 +159,12 @@ def _own(row: Mapping[str, Any], right: Mapping[str, bool | None], own_way: str 
     }
 
 
-def _regraded(grade: Grader, row: Mapping[str, Any]) -> Grade | None:
+def _regraded(grader: Grader, row: Mapping[str, Any]) -> Grade | None:
     """Return the grade, None where the gold answer is none or the log does not say how the completion ended."""
     known = row["stop_reason"]
     endings: Sequence[str] = (known,) if known is not None else ("stop", "length")
     try:
-        grades = {grade(row["completion"], ending, row["gold"]) for ending in endings}
+        grades = {grader.grade(row["completion"], ending, row["gold"]) for ending in endings}
     except ValueError:
         return None
     return grades.pop() if len(grades) == 1 else None

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from analysis.answers.number import number_of
-from audits.derived.answers import load_grader, own_graders
+from analysis.graders.grade import load_grader
+from audits.derived.answers import own_graders
 from audits.engine.derived import Derived
 from audits.store.reader import Run
 

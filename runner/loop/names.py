@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analysis.errors import AuditError
+from analysis.graders.grade import load_grader
 from analysis.plan.finding import Finding
 from analysis.plan.model import Check, Plan
 from audits.engine.gate import check_fault
 from audits.engine.metric import load_metric
-from runner.loop.task import load_grader, load_task
+from runner.loop.task import load_task
 
 LINT = "names_of_this_installation"
 

@@ -6,8 +6,7 @@ from graded_run import graded_evals, write_graded
 from made_run import evals, write_outcomes
 
 from analysis.graders import boxed_number, last_integer, numeric_exact
-from analysis.graders.grade import Grade, grader_ids
-from audits.derived.answers import load_grader
+from analysis.graders.grade import Grade, grader_ids, load_grader
 from audits.engine.audit import run_audit
 from audits.store.reader import connect, open_run
 

@@ -3,8 +3,9 @@
 import pytest
 
 from analysis.errors import AuditError
+from analysis.graders.grade import load_grader
 from analysis.plan.model import Dataset, Task
-from runner.loop.task import load_grader, load_task
+from runner.loop.task import load_task
 from runner.loop.tasks import addition
 
 
