@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import audits
-from audits.engine.check import Check, Limit, Status, combine
+from audits.engine.check import Check, Limit, combine
 from audits.engine.derived import load_derived, provide
 from audits.store.reader import Run
 from audits.store.schema import SQL_FOLDER, tables
+from audits.store.status import Status
 
 if TYPE_CHECKING:
     import duckdb

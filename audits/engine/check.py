@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
-Status = Literal["pass", "warn", "fail", "inconclusive", "not_applicable", "waived"]
+from audits.store.status import Status
 
 
 @dataclass(frozen=True)

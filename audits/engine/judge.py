@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from audits.engine.check import Check, Limit, Status
+from audits.engine.check import Check, Limit
 from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement, mean_of, measure
 from audits.engine.metric import Metric
@@ -13,6 +13,7 @@ from audits.engine.passes import CHECKED_SOURCES
 from audits.engine.request import Request, scope
 from audits.store.reader import Run, connect
 from audits.store.schema import tables
+from audits.store.status import Status
 
 _SEAL_ANOTHER = "seal a plan whose rule can act and whose checks can be answered; it names this one under supersedes"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")

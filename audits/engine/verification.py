@@ -1,8 +1,9 @@
 """`audit verify`: the run's files and its sealed plan are what was written."""
 
-from audits.engine.check import Check, CheckReport, Status, combine
+from audits.engine.check import Check, CheckReport, combine
 from audits.store.manifest import manifest_fault
 from audits.store.reader import Run
+from audits.store.status import Status
 from audits.store.verify import damaged_files, unlisted_files
 
 

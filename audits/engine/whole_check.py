@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 from dataclasses import dataclass
 
-from audits.engine.check import Check, CheckReport, Status, combine
+from audits.engine.check import Check, CheckReport, combine
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
 from audits.engine.integrity import integrity_report
@@ -13,6 +13,7 @@ from audits.engine.standing import required_preflights
 from audits.engine.verification import verify_run
 from audits.store.preflights import read_results
 from audits.store.reader import Run
+from audits.store.status import Status
 
 _STATUS_OF: dict[str, Status] = {"validated": "pass", "refuted": "fail", "tie": "fail"}
 

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.errors import AuditError
 from audits.store.durable import read_whole, write_whole
+from audits.store.status import Status
 
 FOLDER = "preflight"
 SCHEMA_VERSION = 1
-
-Status = Literal["pass", "warn", "fail", "inconclusive", "not_applicable", "waived"]
 
 
 class ResultPart(BaseModel):

@@ -17,9 +17,10 @@ from analysis.plan.model import Plan
 from analysis.step_time import Forecast, forecast_total
 from audits.engine.timing import PhaseTime, phase_times
 from audits.store.manifest import MANIFEST_NAME
-from audits.store.preflights import Comparison, Status
+from audits.store.preflights import Comparison
 from audits.store.reader import Run, open_run
 from audits.store.seal import SealedPlan
+from audits.store.status import Status
 from runner.loop.launch import Launch, execute_on
 from runner.loop.phases import OUTSIDE
 from runner.loop.probes.findings import finite, open_question

@@ -8,7 +8,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from analysis.losses.agreement import Agreement, Tolerance, compare
-from audits.store.preflights import Comparison, Status
+from audits.store.preflights import Comparison
+from audits.store.status import Status
 
 Where = Callable[[int], Mapping[str, Any]]
 """From the index of a compared number to what stands there."""
