@@ -32,6 +32,7 @@ class ReportInputs:
         run: the run's directory as commands name it.
         title: the plan's title, or the run's name.
         decision: the result of the decision rule, None where it was not applied.
+        undecided: why the rule could not be applied; None where it was, or where nothing was evaluated.
         gate: the activation gate's checks, None where the run has none.
         drift: drift rows of all arms, in any order.
         provenance: hashes, versions, command line and times, name to value, in the order to show.
@@ -73,6 +74,7 @@ class ReportInputs:
     deviations: "Sequence[Deviation]" = ()
     settings: "Sequence[SettingDifference]" = ()
     redacted: bool = False
+    undecided: str | None = None
 
 
 @dataclass(frozen=True)

@@ -109,12 +109,14 @@ def places_of(criterion: CriterionResult) -> int:
 
 def speaks_of(report: DecisionReport, decoding: str | None) -> str:
     """Return what the result is about and what it says nothing about."""
-    items = f"{count(report.n_items)} items"
+    one = report.n_items == 1
+    items = "1 item" if one else f"{count(report.n_items)} items"
     if report.unit == "fixed_checkpoint_items":
         how = decoding or ("greedy decoding" if report.plan_sha256 else "the decoding that made these answers")
         return (
-            f"This speaks of these checkpoints on {items} like these, with {how}. It says nothing about "
-            "the algorithm in general, other training seeds, other models, other tasks or another way of decoding."
+            f"This speaks of these checkpoints on {items} like {'this one' if one else 'these'}, with {how}. It says "
+            "nothing about the algorithm in general, other training seeds, other models, other tasks or another way of "
+            "decoding."
         )
     if report.unit == "training_seeds":
         seeds = "an unknown number of seeds" if report.n_seeds is None else f"{count(report.n_seeds)} seeds"

@@ -28,6 +28,7 @@ from runner.power_question import Options, ask
 
 if TYPE_CHECKING:
     from analysis.power_answer import PowerAnswer
+    from audits.engine.decision import DecisionReport
     from reports.model import ReportModel
     from reports.parts import ComparisonInputs, ReportInputs
 
@@ -75,10 +76,12 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
     with connect(run), LOCAL.kept_open() as engine:
         plan = run.sealed.plan if run.sealed is not None else None
         gate = pilot_gate(run, engine)
+        decision, undecided = _decided(run, gate)
         return ReportInputs(
             run=str(run.path),
             title=plan.title if plan is not None else run.path.name,
-            decision=decide(run, gate=gate) if run.has("evals") else None,
+            decision=decision,
+            undecided=undecided,
             gate=gate,
             gate_in_full=_gate_in_full(run, gate, engine),
             drift=drift_by_step(run, plan, engine),
@@ -118,6 +121,16 @@ def comparison_inputs(first: Run, second: Run, *, redact: bool = False) -> "Comp
 
 def _plan_sha256(run: Run) -> str | None:
     return None if run.sealed is None else run.sealed.sha256
+
+
+def _decided(run: Run, gate: CheckReport | None) -> "tuple[DecisionReport | None, str | None]":
+    """Return the decision or why there is none: a run that was interrupted has a page all the same."""
+    if not run.has("evals"):
+        return None, None
+    try:
+        return decide(run, gate=gate), None
+    except AuditError as error:
+        return None, error.message
 
 
 def _power(run: Run) -> "PowerAnswer | None":

@@ -18,7 +18,7 @@ class Deviation:
 
     Attributes:
         run: of which run: `run` or `pilot`.
-        kind: `waiver`, `status`, `interruption`, `service faults`, `superseded plan`, `uncommitted code` or `unread`.
+        kind: `waiver`, `unfinished run`, `interruption`, `service faults`, `superseded plan`, `uncommitted code` or `unread`.
         what: what happened.
         reason: why, as its owner states it; None where nobody states one.
         owner: who answers for it; None where nobody does.
@@ -66,7 +66,7 @@ def _of(name: str, run: Run) -> Iterator[Deviation]:
             reason=waiver.reason, owner=waiver.owner, until=waiver.expires.isoformat(),
         )  # fmt: skip
     if manifest.status != "complete":
-        yield Deviation(name, "status", f"the run is {manifest.status}, not complete", "run.json, status")
+        yield Deviation(name, "unfinished run", f"the run is {manifest.status}, not complete", "run.json, status")
     for attempt in manifest.resumed:
         was = f" after it was {attempt['was']}" if "was" in attempt else ""
         yield Deviation(

@@ -29,6 +29,11 @@ _BUDGET_COLUMNS = (
     Column("Predicted for the full run", numeric=True),
     Column("Prediction"),
 )
+_TOKENS = {
+    "sample": "tokens sampled in training",
+    "train": "loss tokens trained on",
+    "eval": "tokens of answers in evaluations",
+}
 _PHASES_QUERY = "SELECT * FROM phase_costs ORDER BY ALL"
 # `audit sql` knows a view only where each of its tables was logged.
 _QUERIES = {
@@ -82,23 +87,21 @@ def _time(cost: "Cost") -> str:
     if cost.wall_seconds is None:
         return f"{spent}; the plan allows {number(cap)} minutes."
     together = (cost.wall_seconds + (cost.pilot_wall_seconds or 0.0)) / 60
-    with_pilot = "" if cost.pilot_wall_seconds is None else ", with its pilot"
+    with_pilot = "" if cost.pilot_wall_seconds is None else f", with its pilot {number(together, 1)}"
     kept = "within" if together <= cap else "over"
     share = number(100 * together / cap, 1)
-    return f"{spent}{with_pilot} {number(together, 1)} of the {number(cap)} budgeted ({share} %, {kept} the budget)."
+    return f"{spent}{with_pilot} of the {number(cap)} budgeted ({share} %, {kept} the budget)."
 
 
 def _tokens(cost: "Cost") -> str:
-    totals = {
-        phase: sum(row.tokens for row in cost.phases if row.phase == phase and row.tokens is not None)
-        for phase in ("sample", "train", "eval")
+    counted = {
+        phase: [row.tokens for row in cost.phases if row.phase == phase and row.tokens is not None] for phase in _TOKENS
     }
-    if not any(totals.values()):
+    if not any(counted.values()):
         return "No token was counted."
-    return (
-        f"It sampled {count(totals['sample'])} tokens, trained on {count(totals['train'])} loss tokens and evaluated "
-        f"with {count(totals['eval'])}."
-    )
+    said = ", ".join(f"{count(sum(found))} {_TOKENS[phase]}" for phase, found in counted.items() if found)
+    missing = " and ".join(_TOKENS[phase] for phase, found in counted.items() if not found)
+    return f"Counted: {said}." + (f" Not counted: {missing}." if missing else "")
 
 
 def _phases(phases: "tuple[PhaseCost, ...]") -> Table:

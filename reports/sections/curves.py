@@ -41,7 +41,7 @@ def build(inputs: ReportInputs) -> Section:
         return Section(
             id="curves",
             title="Validation curve",
-            takeaway="No checkpoint was evaluated on the way: the plan asks for no curve, or this is a pilot.",
+            takeaway="No checkpoint was evaluated on validation items on the way, so there is no curve.",
             commands=again,
         )
     shown, notes = sampled(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
+from audits.engine.disagreements import KEPT_CONCORDANT, KEPT_DISCORDANT
 from reports.display import LABEL_LIMIT, block, command, count, number, text
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
@@ -26,6 +27,7 @@ _COLUMNS = (
     Column("Shown below", numeric=True),
 )
 _SIGNS = {1.0: "✓ right", 0.0: "✕ wrong"}
+_UNPAIRED = " No rule was applied to them, and items that only one arm answered are not among them."
 _NOT_LOGGED = "not logged"
 _WITHHELD = "left out by --redact"
 
@@ -93,7 +95,7 @@ def build(inputs: ReportInputs) -> DisagreementsSection:
     return DisagreementsSection(
         id="disagreements",
         title="Disagreements",
-        takeaway=_takeaway(found),
+        takeaway=_takeaway(found) + ("" if inputs.decision is not None else _UNPAIRED),
         tables=(_counts(found, titles, shown),),
         commands=(Command("disagreements-command", "every item, disagreements first", _again(inputs.run, found)),),
         notes=tuple(_notes(found, shown, inputs.redacted)),
@@ -266,8 +268,9 @@ def _notes(found: "Disagreements", shown: "Mapping[Cell, tuple[ItemView, ...]]",
     if found.n_items > items:
         left_out = f"{count(found.n_items - items)} of {count(found.n_items)} items are left out of the page"
         why = (
-            ", whose size is bounded: disagreements come first, and within a cell the choice is by the md5 of the id, "
-            "which no outcome moves"
+            f", which has room for {KEPT_DISCORDANT} items of a cell in which the arms differ, {KEPT_CONCORDANT} of "
+            f"one in which they do not, and {BYTES_OF_ITEMS // 1000} kB of them together. Within a cell the choice is "
+            "by the md5 of the id, which no outcome moves"
             if items
             else ": behind their scores neither completions nor questions were logged"
         )

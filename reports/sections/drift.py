@@ -110,7 +110,9 @@ def _arm_sentence(arm: str, rows: "Sequence[DriftRow]") -> str:
         return f"{named}: none of {count(len(rows))} updates has a number for |Δp|."
     largest = max(finite, key=lambda row: row.abs_p_q90)
     where = f"step {largest.step}, update {largest.update}"
-    return f"{named}: the 90th percentile of |Δp| reaches {brief(largest.abs_p_q90)} ({where}); {_masked(rows)}."
+    missing = len(rows) - len(finite)
+    gaps = f" {count(missing)} of its {count(len(rows))} updates have no number for |Δp|." if missing else ""
+    return f"{named}: the 90th percentile of |Δp| reaches {brief(largest.abs_p_q90)} ({where}); {_masked(rows)}.{gaps}"
 
 
 def _masked(rows: "Sequence[DriftRow]") -> str:
@@ -142,7 +144,8 @@ def _lines(
         return None
     lowest, highest = min(point.value for point in points), max(point.value for point in points)
     span = f"always {brief(lowest)}" if lowest == highest else f"from {brief(lowest)} to {brief(highest)}"
-    takeaway = f"{title}: {span} over {count(len(points))} updates shown."
+    gaps = _gaps(len(rows) - len(points), len(rows), "updates")
+    takeaway = f"{title}: {span} over {count(len(points))} updates shown{gaps}."
     return Figure(
         id=name,
         label=f"Lines over steps, a line for each arm, seed and update. {takeaway}",
@@ -150,6 +153,10 @@ def _lines(
         caption="Colour: arm. Solid line: first update of a step. Dashed: later updates.",
         chart=Lines(y_title=y_title, points=points),
     )
+
+
+def _gaps(missing: int, total: int, named: str) -> str:
+    return f"; {count(missing)} of {count(total)} {named} have no number" if missing else ""
 
 
 def _heat(name: str, rows: "Sequence[DriftRow]") -> Figure | None:
@@ -161,9 +168,12 @@ def _heat(name: str, rows: "Sequence[DriftRow]") -> Figure | None:
     if not points:
         return None
     largest = max(points, key=lambda point: point.value)
-    takeaway = f"Where it moved most: {largest.series}, step {largest.step}."
+    alike = sum(point.value == largest.value for point in points) - 1
+    also = f", and as far in {count(alike)} more {'cell' if alike == 1 else 'cells'}" if alike else ""
+    gaps = _gaps(len(rows) - len(points), len(rows), "cells")
+    takeaway = f"Where it moved most: {largest.series}, step {largest.step}{also}{gaps}."
     if len({point.value for point in points}) == 1:
-        takeaway = "The same distance in every cell."
+        takeaway = f"The same distance in every cell{' that has one' if gaps else ''}{gaps}."
     return Figure(
         id=name,
         label=f"Heat map of the 90th percentile of |Δp|, a row for each arm, seed and update. {takeaway}",

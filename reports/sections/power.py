@@ -31,7 +31,9 @@ def build(inputs: ReportInputs) -> Section:
     answer = inputs.power
     again = Command("power-command", "these figures", command("audit", "power", "--run", inputs.run))
     if answer is None or not answer.studies:
-        why = "" if answer is None else " ".join(f" {_sentence(note)}" for note in answer.notes[:3])
+        why = (
+            "" if answer is None else " ".join(f" {_sentence(note.partition(chr(10))[0])}" for note in answer.notes[:3])
+        )
         return Section(
             id="power",
             title="Power",
@@ -52,8 +54,11 @@ def build(inputs: ReportInputs) -> Section:
 def _takeaway(study: "Study", answer: "PowerAnswer") -> str:
     setting, row = study.setting, _at_observed(study, answer)
     where = f" for {text(study.criterion, LABEL_LIMIT)}" if len(answer.studies) > 1 and study.criterion else ""
-    start = f"With {count(setting.n_items)} items{where}, {text(setting.method.id, LABEL_LIMIT)}"
-    share = f"{number(100 * row.discordance, 1)} % of the items discordant"
+    items = "1 item" if setting.n_items == 1 else f"{count(setting.n_items)} items"
+    start = f"With {items}{where}, {text(setting.method.id, LABEL_LIMIT)}"
+    none_seen = answer.observed is not None and answer.observed.discordant == 0 and row.discordance > 0
+    assumed = " (none was; so many are possible)" if none_seen else ""
+    share = f"{number(100 * row.discordance, 1)} % of the items discordant{assumed}"
     above = "" if setting.margin == 0 else f", against a margin of {_points(setting.margin)}"
     if row.detectable_gap is None:
         return (

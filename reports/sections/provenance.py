@@ -1,8 +1,8 @@
 """Provenance: the plan, and the hashes, versions and commands that the page rests on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from reports.display import LABEL_LIMIT, command, text
+from reports.display import LABEL_LIMIT, command, count, text
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
 ORDER = 90
@@ -31,14 +31,33 @@ def build(inputs: ReportInputs) -> Section:
 
 
 def _takeaway(inputs: ReportInputs) -> str:
-    plan = "What the plan fixes" if inputs.plan_summary else "No plan was sealed"
-    if not inputs.provenance:
-        return f"{plan}; nothing is recorded about where the numbers come from."
-    return f"{plan}, and the hashes, versions and commands that every number here rests on."
+    plan = "A plan was sealed in this run." if inputs.plan_summary else "No plan was sealed."
+    facts = inputs.provenance
+    if not facts:
+        return f"{plan} Nothing is recorded about where the numbers come from."
+    versions = sum(name.startswith("version of ") for name in facts)
+    known = {
+        "the command line": bool(facts.get("command")),
+        "the commit of the code": bool(facts.get("git commit")),
+        f"{count(versions)} versions" if versions else "versions": versions > 0,
+    }
+    said = [
+        f"{what}: {_joined(names)}"
+        for what, names in (
+            ("Recorded", [name for name, is_known in known.items() if is_known]),
+            ("Not recorded", [name for name, is_known in known.items() if not is_known]),
+        )
+        if names
+    ]
+    return f"{plan} {'. '.join(said)}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _pairs(caption: str, name: str, pairs: Mapping[str, str]) -> Table | None:
     if not pairs:
         return None
-    rows = tuple((text(str(key), LABEL_LIMIT), text(str(value))) for key, value in pairs.items())
+    rows = tuple((text(str(key), LABEL_LIMIT), text(str(value)) or "not recorded") for key, value in pairs.items())
     return Table(caption=caption, columns=(Column(name), Column("Value")), rows=rows)

@@ -83,7 +83,7 @@ def build(inputs: ReportInputs) -> Section:
 def _takeaway(rows: "Sequence[TrainingStep]") -> str:
     arms = list(dict.fromkeys(row.arm for row in rows))
     steps = {row.step for row in rows}
-    parts = [f"{count(len(steps))} {'step' if len(steps) == 1 else 'steps'} of training were logged."]
+    parts = [f"{count(len(steps))} {'step of training was' if len(steps) == 1 else 'steps of training were'} logged."]
     parts += [_reward_sentence(arm, [row for row in rows if row.arm == arm]) for arm in arms[:SPOKEN_ARMS]]
     if len(arms) > SPOKEN_ARMS:
         parts.append(f"{count(len(arms) - SPOKEN_ARMS)} more arms stand in the table.")

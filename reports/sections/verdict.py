@@ -1,7 +1,9 @@
 """The verdict: one word, one sentence with the numbers, the facts it rests on, and what it says nothing about."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
 from reports.display import LABEL_LIMIT, VERDICT_SIGNS, command, count, text
 from reports.parts import Command, Fact, ReportInputs, Section
@@ -9,6 +11,7 @@ from reports.verdicts import decide_command, guarantee, head, interval_sentence,
 
 ORDER = 10
 SHOWN_CRITERIA = 8
+SHOWN_FAILURES = 6
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class VerdictSection(Section):
         sign: stands beside the word.
         sentences: one for each criterion.
         reasons: why the run is void or inconclusive.
+        against: what the other checks of the run found against it; no verdict weighs it.
         facts: what was compared and under which rule.
         speaks: what the result is about and is not.
     """
@@ -30,34 +34,55 @@ class VerdictSection(Section):
     sign: str = "?"
     sentences: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     speaks: str = ""
 
 
 def build(inputs: ReportInputs) -> VerdictSection:
     """Return the banner."""
-    report = inputs.decision
+    report, against = inputs.decision, tuple(_against(inputs.integrity, inputs.gate_in_full))
     if report is None:
         return VerdictSection(
             id="verdict",
             title="Verdict",
             takeaway="The decision rule was not applied to this run, so it supports no claim.",
             commands=(Command("verdict-command", "the decision", command("audit", "decide", inputs.run)),),
+            reasons=tuple(text(line.strip()) for line in (inputs.undecided or "").splitlines()),
+            against=against,
             facts=(Fact("Run", text(inputs.run)),),
         )
     return VerdictSection(
         id="verdict",
         title="Verdict",
-        takeaway=head(report),
+        takeaway=_takeaway(report, against),
         commands=(Command("verdict-command", "this verdict", decide_command(report)),),
         state=report.verdict if report.verdict in VERDICT_SIGNS else "none",
         word=text(report.verdict, LABEL_LIMIT).capitalize() or "No decision",
         sign=VERDICT_SIGNS.get(report.verdict, "?"),
         sentences=_sentences(report),
         reasons=tuple(text(reason) for reason in report.reasons),
+        against=against,
         facts=_facts(inputs.run, report),
         speaks=speaks_of(report, _decoding(inputs)),
     )
+
+
+def _takeaway(report: DecisionReport, against: tuple[str, ...]) -> str:
+    if report.verdict == "validated" and report.registered and against:
+        return "The planned rule is met, but what it was measured with is in question."
+    return head(report)
+
+
+def _against(integrity: CheckReport | None, gate_in_full: CheckReport | None) -> Iterator[str]:
+    """Yield what failed and makes no verdict void: the banner alone must not read as if nothing spoke against it."""
+    for named, report in (("integrity audit", integrity), ("check of the gate in this run's own log", gate_in_full)):
+        failed = list(dict.fromkeys(check.id for check in report.checks if check.status == "fail")) if report else []
+        if failed:
+            several = f"{count(len(failed))} {named.replace('audit', 'audits').replace('check', 'checks')} fail"
+            shown = ", ".join(text(name, LABEL_LIMIT) for name in failed[:SHOWN_FAILURES])
+            more = f" and {count(len(failed) - SHOWN_FAILURES)} more" if len(failed) > SHOWN_FAILURES else ""
+            yield f"{f'1 {named} fails' if len(failed) == 1 else several}: {shown}{more}."
 
 
 def _decoding(inputs: ReportInputs) -> str | None:
@@ -87,7 +112,7 @@ def _facts(run: str, report: DecisionReport) -> tuple[Fact, ...]:
         Fact("Treatment", text(report.treatment) or "not named"),
         Fact("Baseline", text(report.baseline) or "not named"),
         Fact("Difference", text(report.estimand) or "not named"),
-        Fact("Items", f"{count(report.n_items)} paired items"),
+        Fact("Items", f"{count(report.n_items)} paired {'item' if report.n_items == 1 else 'items'}"),
         *(() if report.n_seeds is None else (Fact("Seeds", f"{count(report.n_seeds)} training seeds an arm"),)),
         Fact("Method", f"{text(report.method, LABEL_LIMIT)} ({guarantee(report.guarantee)})"),
         Fact("Assumes", text(report.assumption) or "not named"),

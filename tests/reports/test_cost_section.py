@@ -14,7 +14,8 @@ def section(make, **changes):
 def test_the_sentence_sets_the_use_beside_the_budget(make):
     assert section(make).takeaway == (
         "This run was at work for 30.0 minutes, with its pilot 40.0 of the 120 budgeted (33.3 %, within the budget). "
-        "It sampled 240,000 tokens, trained on 480,000 loss tokens and evaluated with 90,000."
+        "Counted: 240,000 tokens sampled in training, 480,000 loss tokens trained on, "
+        "90,000 tokens of answers in evaluations."
     )
 
 
@@ -22,7 +23,7 @@ def test_the_sentence_sets_the_use_beside_the_budget(make):
     ("changes", "said"),
     [
         ({"wall_seconds": 7000.0}, "126.7 of the 120 budgeted (105.6 %, over the budget)."),
-        ({"pilot_wall_seconds": None}, "for 30.0 minutes 30.0 of the 120 budgeted (25.0 %, within the budget)."),
+        ({"pilot_wall_seconds": None}, "for 30.0 minutes of the 120 budgeted (25.0 %, within the budget)."),
         ({"budget": None}, "This run was at work for 30.0 minutes; the plan has no budget."),
         ({"wall_seconds": None}, "The wall time of this run was not recorded; the plan allows 120 minutes."),
         ({"phases": ()}, "No token was counted."),
@@ -30,6 +31,12 @@ def test_the_sentence_sets_the_use_beside_the_budget(make):
 )
 def test_the_sentence_is_true_of_what_is_known(make, changes, said):
     assert said in section(make, **changes).takeaway
+
+
+def test_tokens_that_nobody_counted_are_not_none(make):
+    phases = tuple(row for row in made_sections.cost().phases if row.phase != "eval")
+    said = section(make, phases=phases).takeaway
+    assert said.endswith("480,000 loss tokens trained on. Not counted: tokens of answers in evaluations.")
 
 
 def test_budget_prediction_and_use_stand_in_one_table(make):

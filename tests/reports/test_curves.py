@@ -48,7 +48,7 @@ def test_a_point_with_unscored_samples_is_counted_and_not_drawn():
 
 def test_without_points_the_section_says_so():
     section = _section()
-    assert "the plan asks for no curve" in section.takeaway
+    assert "so there is no curve" in section.takeaway
     assert section.figures == ()
 
 

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from reports.display import beside, block, command, decimals, number, signed
+from reports.emitters.markdown import render_markdown
 from reports.model import build_report
 from reports.parts import ReportInputs
 from reports.series import Series, describe, thin
@@ -51,7 +52,7 @@ def section(model, name):
 )
 def test_the_banner_says_what_the_verdict_permits(make, verdict, registered, expected):
     decision = make.decision(verdict=verdict, registered=registered)
-    banner = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict")
+    banner = section(build_report(ReportInputs(**make.page(decision=decision, integrity=None))), "verdict")
     assert expected in banner.takeaway
     assert banner.word == verdict.capitalize()
     assert banner.sign.strip()
@@ -61,9 +62,35 @@ def test_only_a_registered_validation_permits_the_claim(make):
     for verdict in ("validated", "refuted", "tie", "inconclusive", "void", "other"):
         for registered in (True, False):
             decision = make.decision(verdict=verdict, registered=registered)
-            banner = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict")
+            banner = section(build_report(ReportInputs(**make.page(decision=decision, integrity=None))), "verdict")
             permits = "may be made." in banner.takeaway
             assert permits == (verdict == "validated" and registered)
+
+
+@pytest.mark.parametrize("source", ["integrity", "gate_in_full"])
+def test_what_failed_beside_the_verdict_stands_in_the_banner(make, source):
+    failed = [make.check(id=f"audit_{n}", status="fail") for n in range(8)]
+    page = make.page(
+        **{"integrity": None, source: make.gate(status="fail", checks=(*failed, make.check(id="calm", status="warn")))}
+    )
+    banner = section(build_report(ReportInputs(**page)), "verdict")
+    assert banner.word == "Validated"
+    assert "may be made" not in banner.takeaway
+    (said,) = banner.against
+    assert said.startswith("8 ")
+    assert said.endswith(": audit_0, audit_1, audit_2, audit_3, audit_4, audit_5 and 2 more.")
+    assert said.split("; ")[0] in " ".join(render_markdown(build_report(ReportInputs(**page)), {}).split()).replace(
+        "\\", ""
+    )
+
+
+def test_why_no_rule_was_applied_stands_in_the_banner(make):
+    page = make.page(decision=None, undecided="the pairing is broken\n  missing: item a")
+    assert section(build_report(ReportInputs(**page)), "verdict").reasons == (
+        "the pairing is broken",
+        "missing: item a",
+    )
+    assert "items that only one arm answered" in section(build_report(ReportInputs(**page)), "disagreements").takeaway
 
 
 def test_the_sentence_names_estimate_interval_margin_method_and_guarantee(make):
@@ -91,7 +118,9 @@ def test_the_position_is_read_from_the_numbers_not_from_the_word(make, lower, up
 
 def test_rounding_keeps_an_interval_on_its_side_of_the_margin(make):
     decision = make.decision(criteria=(make.criterion(lower=0.010001, margin=0.01),))
-    (sentence,) = section(build_report(ReportInputs(**make.page(decision=decision))), "verdict").sentences
+    (sentence,) = section(
+        build_report(ReportInputs(**make.page(decision=decision, integrity=None))), "verdict"
+    ).sentences
     assert "[+1.0001," in sentence
     assert "+1.0000 pp" in sentence
 
@@ -174,6 +203,49 @@ def test_data_without_numbers_say_so_and_draw_nothing_false(pages):
             drawn = [point.value for point in getattr(figure.chart, "points", ())]
             drawn += [row.estimate for row in getattr(figure.chart, "rows", ())]
             assert any(math.isfinite(value) for value in drawn)
+
+
+def test_updates_without_a_number_are_counted_beside_those_that_have_one(make):
+    rows = [
+        dataclasses.replace(row, abs_p_q90=math.nan, masked_share=math.nan) if row.update else row
+        for row in make.drift_rows()
+    ]
+    built = section(build_report(ReportInputs(**make.page(drift=rows))), "drift")
+    assert built.takeaway.count("24 of its 48 updates have no number") == 2
+    assert "; 48 of 96 updates have no number" in built.figures[0].takeaway
+    assert "; 48 of 96 cells have no number" in built.figures[2].takeaway
+
+
+def test_the_largest_distance_is_not_given_to_one_cell_of_several(make):
+    rows = [dataclasses.replace(row, abs_p_q90=0.5 if row.step < 2 else 0.1) for row in make.drift_rows()]
+    alike = sum(row.step < 2 for row in rows) - 1
+    built = section(build_report(ReportInputs(**make.page(drift=rows))), "drift")
+    assert f"and as far in {alike} more cells" in built.figures[2].takeaway
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (
+            {"command": "", "git reason": "no commit"},
+            "Not recorded: the command line, the commit of the code and versions",
+        ),
+        (
+            {"command": "x", "git commit": "ab", "version of b": "1"},
+            "Recorded: the command line, the commit of the code and 1",
+        ),
+        ({"command": "x"}, "Recorded: the command line. Not recorded: the commit of the code and versions."),
+    ],
+)
+def test_provenance_claims_only_what_is_recorded(make, facts, said):
+    built = section(build_report(ReportInputs(**make.page(provenance=facts, plan_summary={}))), "provenance")
+    assert built.takeaway.startswith(f"No plan was sealed. {said}")
+    assert all(cell for table in built.tables for row in table.rows for cell in row)
+
+
+def test_one_item_is_one(make):
+    page = ReportInputs(**make.page(decision=make.decision(n_items=1)))
+    assert "on 1 item like this one" in section(build_report(page), "verdict").speaks
 
 
 def test_a_mask_that_never_fired_is_named(make):

@@ -46,7 +46,7 @@ def test_interruptions_faults_status_and_uncommitted_code_are_told(full):
     )  # fmt: skip
     change_json(full.parent / "pilot" / "run.json", service_faults=3)
     assert told(full) == [
-        ("run", "status", "the run is interrupted, not complete"),
+        ("run", "unfinished run", "the run is interrupted, not complete"),
         ("run", "interruption", "resumed after it was interrupted, at 2026-01-02T04:00:00+00:00"),
         ("run", "interruption", "resumed, at an unknown time"),
         ("run", "service faults", "1 service fault borne and tried again"),
