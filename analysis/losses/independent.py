@@ -51,8 +51,11 @@ def references_of(loss: Loss) -> Sequence[IndependentLoss]:
     """Return the references whose value and gradient a loss must have.
 
     The ratio form and the score form have one gradient and two values, so each form has a reference of its own.
-    A ratio clip with a truncation has none: no source defines it.
+    A ratio clip with a truncation or a KL penalty has none: no source defines it. Nor has a preference loss, whose
+    loss is not one of tokens.
     """
+    if loss.kind == "preference" or loss.kl_coefficient is not None:
+        return ()
     if loss.kind == "ratio_clip":
         eps = loss.eps or 0.0
         return () if loss.truncation is not None else (documented_ppo(1.0 - eps, 1.0 + eps),)

@@ -42,7 +42,8 @@ def reference_losses(
 
     With r = exp(current - sampler), C the truncation and A the advantage:
 
-    - `ratio_clip`: -min(r_C A, clip(r_C, 1-eps, 1+eps) A), r_C the truncated ratio
+    - `ratio_clip`: -min(r_C A, clip(r_C, 1-eps, 1+eps) A), r_C the truncated ratio; with a `kl_coefficient` c also
+      c (r - 1 - log r), on every token, whose derivative is c (r - 1)
     - `divergence_mask`, ratio form: -r_C A keep; score form: -A sg(r_C) keep log pi
 
     A truncated ratio keeps its derivative's shape: r_C has the value min(r, C) and the derivative min(r, C), as in
@@ -66,11 +67,33 @@ def reference_losses(
         keep = ~clip_binds(ratio, weight, _given(loss.eps))
         clipped = np.clip(ratio, 1.0 - _given(loss.eps), 1.0 + _given(loss.eps))
         values = -np.minimum(ratio * weight, clipped * weight)
+    elif loss.kind == "preference":
+        raise ValueError("a preference loss has pairs, not tokens: see analysis.losses.preference")
     else:
         keep = keep_mask(loss, current, sampler, weight, divergence)
         values = -weight * ratio * keep * (current if loss.form == "score" else 1.0)
     # + 0.0 turns -0 into 0, so that a masked token's gradient prints as what it is.
-    return TokenLosses(values + 0.0, keep, -weight * ratio * keep + 0.0)
+    penalty, slope = kl_penalties(current, sampler, loss.kl_coefficient or 0.0)
+    return TokenLosses(values + penalty + 0.0, keep, -weight * ratio * keep + slope + 0.0)
+
+
+def kl_penalties(current_logprob: ArrayLike, sampler_logprob: ArrayLike, coefficient: float) -> tuple[Floats, Floats]:
+    """Return the KL penalty of each token and its derivative by the current log-probability.
+
+    Over tokens drawn from the sampler, r - 1 - log r has the mean KL(mu || pi) and is never negative.
+
+    Args:
+        current_logprob: log pi, nats, shape (n,).
+        sampler_logprob: log mu, nats, shape (n,).
+        coefficient: 0 or more.
+
+    Source: Schulman et al. 2017, arXiv:1707.06347, eq. 8 (the penalty); Schulman 2020, "Approximating KL divergence",
+        estimator k3.
+    """
+    log_ratio = np.asarray(current_logprob, np.float64) - np.asarray(sampler_logprob, np.float64)
+    if not coefficient:
+        return np.zeros_like(log_ratio), np.zeros_like(log_ratio)
+    return coefficient * (np.expm1(log_ratio) - log_ratio), coefficient * np.expm1(log_ratio)
 
 
 def clip_binds(ratio: ArrayLike, advantage: ArrayLike, eps: float) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from analysis.divergences import KL_GUARD, topk_kl, topk_tv
+from analysis.losses.preference import build_preference_loss
 from analysis.plan.model import Loss
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def token_loss(loss: Loss) -> TokenLoss:
 
     Source: see `analysis.losses.reference.reference_losses`, which it equals.
     """
+    if loss.kind == "preference":
+        raise ValueError("a preference loss has pairs, not tokens: see analysis.losses.preference")
     return _ratio_clip(loss) if loss.kind == "ratio_clip" else _divergence_mask(loss)
 
 
@@ -47,8 +50,11 @@ def build_loss(loss: Loss) -> CustomLoss:
 
     With a top-k divergence the targets of a position are c candidates, the sampled token first, so that the forward
     pass that trains also gives the candidates' log-probabilities. Beside them the datum carries `candidate_logprobs`
-    (the sampler's) and `candidate_listed` (0 for an empty cell), of shape (n, c) too.
+    (the sampler's) and `candidate_listed` (0 for an empty cell), of shape (n, c) too. A preference loss takes other
+    data: see `analysis.losses.preference.build_preference_loss`.
     """
+    if loss.kind == "preference":
+        return build_preference_loss(loss.beta or 0.0)
     evaluate = token_loss(loss)
 
     def custom_loss(data: Sequence[Any], logprobs: Sequence["torch.Tensor"]) -> tuple["torch.Tensor", dict[str, float]]:
@@ -90,7 +96,11 @@ def _ratio_clip(loss: Loss) -> TokenLoss:
         advantage, ratio = advantages.double(), _ratio(loss, logprobs.double(), sampler_logprobs.double())
         surrogate = torch.minimum(ratio * advantage, torch.clamp(ratio, low, high) * advantage)
         hidden = ((advantage > 0) & (ratio > high)) | ((advantage < 0) & (ratio < low))
-        return _summed(-surrogate, hidden, mask.double())
+        values = -surrogate
+        if loss.kl_coefficient is not None:
+            log_ratio = logprobs.double() - sampler_logprobs.double()
+            values = values + loss.kl_coefficient * (torch.exp(log_ratio) - 1.0 - log_ratio)
+        return _summed(values, hidden, mask.double())
 
     return ratio_clip
 

@@ -45,7 +45,8 @@ def _compared(plan: Plan) -> str:
     for condition in dict.fromkeys(arm.condition for arm in plan.arms):
         arms = [arm for arm in plan.arms if arm.condition == condition]
         seeds = ", ".join(str(arm.seed) for arm in arms)
-        parts.append(f"{condition} ({_role(arms[0])}, seed {seeds}) is trained with {_loss(plan.loss_of(condition))}")
+        loss, advantage = _loss(plan.loss_of(condition)), _advantage(plan, arms[0])
+        parts.append(f"{condition} ({_role(arms[0])}, seed {seeds}) is trained with {loss}{advantage}")
     one = "Everything else is shared: base model, prompts, rollout settings, optimiser, evaluation."
     return f"On {plan.base_model}, LoRA rank {plan.lora_rank}: {'; '.join(parts)}. {one}"
 
@@ -55,11 +56,14 @@ def _role(arm: Arm) -> str:
 
 
 def _loss(loss: Loss) -> str:
+    if loss.kind == "preference":
+        return f"the preference loss (DPO, right against wrong completions, beta {loss.beta:g} against the base model)"
     ending = "summed over loss tokens, relative to the sampler's probabilities"
     cap = "no truncation of r" if loss.truncation is None else f"r truncated at {loss.truncation:g}"
     if loss.eps is not None:
         bounds = f"[{1 - loss.eps:g}, {1 + loss.eps:g}]"
-        return f"the ratio-clipped loss (r clipped to {bounds}, {ending}, {cap})"
+        penalty = "" if loss.kl_coefficient is None else f", KL penalty {loss.kl_coefficient:g}"
+        return f"the ratio-clipped loss (r clipped to {bounds}, {ending}, {cap}{penalty})"
     name = {
         "binary_tv": "binary total variation |pi - mu|",
         "binary_kl": "binary KL(mu || pi)",
@@ -69,6 +73,16 @@ def _loss(loss: Loss) -> str:
     return (
         f"the divergence-masked loss (a token is dropped where {name} exceeds {loss.delta:g} in the direction that "
         f"its advantage pushes; {loss.form} form, {ending}, {cap})"
+    )
+
+
+def _advantage(plan: Plan, arm: Arm) -> str:
+    if arm.advantage is None:
+        return ""
+    found = plan.advantages[arm.advantage]
+    return (
+        f" and advantages from a critic (capacity {found.critic.capacity}, gamma {found.discount:g}, lambda "
+        f"{found.decay:g}, normalisation {found.normalization})"
     )
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from analysis.plan.model import Count, GenerationAudit, PlanPart, Positive
+from analysis.plan.model import GenerationAudit
+from analysis.plan.part import Count, PlanPart, Positive
 
 Amount = Annotated[float, Field(ge=0.0)]
 

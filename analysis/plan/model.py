@@ -6,21 +6,15 @@ All models are frozen and refuse unknown keys: a misspelt setting must never be 
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from analysis.plan.advantages import Advantage, AdvantageMeasurement
+from analysis.plan.part import Count, Decay, PlanPart, Positive
 
 MAX_SEED = 10**15 - 1  # what the path of a data file can hold
 MAX_UPDATES = 127  # the format's column `update` is one byte
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=64)]
-Positive = Annotated[float, Field(gt=0.0)]
-Count = Annotated[int, Field(ge=1)]
-Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
-
-
-class PlanPart(BaseModel):
-    """A frozen block of a plan that refuses unknown keys, NaN and infinities."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Rollout(PlanPart):
@@ -44,10 +38,11 @@ class Loss(PlanPart):
     """One policy loss; the arms' losses may differ, everything else may not.
 
     The token loss is ``-(r*A)`` with r = exp(current_logprob - anchor_logprob), clipped (`ratio_clip`, with
-    `eps`) or masked (`divergence_mask`, with `divergence`, `delta` and for a top-k divergence `top_k`).
+    `eps`) or masked (`divergence_mask`, with `divergence`, `delta` and for a top-k divergence `top_k`). A `preference`
+    loss (DPO, with `beta`) compares a right with a wrong completion of one group and knows no advantage.
     """
 
-    kind: Literal["ratio_clip", "divergence_mask"]
+    kind: Literal["ratio_clip", "divergence_mask", "preference"]
     form: Literal["ratio", "score"] = Field(
         description="ratio: r is differentiable; score: r is detached and multiplies log pi. "
         "Same gradient, other value."
@@ -65,13 +60,24 @@ class Loss(PlanPart):
     top_k: Annotated[int, Field(ge=2, le=20)] | None = Field(
         default=None, description="topk_tv and topk_kl: how many of the sampler's most probable tokens are told apart"
     )
-    anchor: Literal["sampler"] = Field(description="whose probability stands in the denominator of r")
+    beta: Positive | None = Field(default=None, description="preference: how strongly the base model holds")
+    kl_coefficient: Positive | None = Field(
+        default=None,
+        description="ratio_clip: times r - 1 - log r, an estimate of KL(mu || pi), is added; null: nothing",
+    )
+    anchor: Literal["sampler", "base"] = Field(
+        description="whose probability stands in the denominator of r; preference compares with the base model"
+    )
     truncation: Positive | None = Field(description="largest ratio that multiplies the advantage; null: none")
     reduction: Literal["token_sum"] = Field(description="token_sum: summed over loss tokens, no mean anywhere")
 
     @model_validator(mode="after")
     def _parameters_fit_the_kind(self) -> "Loss":
-        if self.kind == "ratio_clip":
+        if self.kind == "preference":
+            self._is_preference()
+        elif self.beta is not None or self.anchor != "sampler":
+            raise ValueError("beta and the anchor base belong to a preference loss")
+        elif self.kind == "ratio_clip":
             if self.eps is None or self.delta is not None or self.divergence is not None:
                 raise ValueError("a ratio_clip loss has eps, and neither delta nor divergence")
             if self.form != "ratio":
@@ -82,7 +88,16 @@ class Loss(PlanPart):
             raise ValueError("a divergence_mask loss has divergence and delta, and no eps")
         if (self.divergence in ("topk_tv", "topk_kl")) != (self.top_k is not None):
             raise ValueError("topk_tv and topk_kl need top_k, and nothing else has it")
+        if self.kl_coefficient is not None and self.kind != "ratio_clip":
+            raise ValueError("kl_coefficient belongs to a ratio_clip loss")
         return self
+
+    def _is_preference(self) -> None:
+        others = (self.eps, self.delta, self.divergence, self.truncation)
+        if self.beta is None or any(value is not None for value in others):
+            raise ValueError("a preference loss has beta, and neither eps, delta, divergence nor truncation")
+        if self.anchor != "base" or self.form != "ratio":
+            raise ValueError("a preference loss has the anchor base and the form ratio")
 
 
 class Arm(PlanPart):
@@ -93,6 +108,9 @@ class Arm(PlanPart):
     condition: Name
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)]
     loss: str = Field(description="an id under losses")
+    advantage: str | None = Field(
+        default=None, description="an id under advantages; null: the reward minus the group's mean"
+    )
 
     @model_validator(mode="after")
     def _not_the_base_model(self) -> "Arm":
@@ -295,6 +313,9 @@ class Plan(PlanPart):
     dataset: Dataset | None = Field(default=None, description="null: the task makes its items itself")
     rollout: Rollout
     losses: dict[str, Loss]
+    advantages: dict[str, Advantage] = Field(
+        default_factory=dict, description="other advantages than the reward minus the group's mean"
+    )
     arms: Annotated[list[Arm], Field(min_length=1)]
     optimizer: Optimizer
     evaluation: Evaluation
@@ -304,6 +325,9 @@ class Plan(PlanPart):
     decision_rule: DecisionRule
     budget: Budget | None = None
     sweep: Sweep | None = None
+    advantage_measurement: AdvantageMeasurement | None = Field(
+        default=None, description="null: a critic's advantages are compared with nothing"
+    )
     generation_audit: GenerationAudit | None = Field(default=None, description="null: no training data were generated")
 
     @model_validator(mode="after")
@@ -311,6 +335,10 @@ class Plan(PlanPart):
         for arm in self.arms:
             if arm.loss not in self.losses:
                 raise ValueError(f"arm {arm.name!r} names loss {arm.loss!r}, which is not under losses")
+            if self.losses[arm.loss].kind == "preference" and arm.advantage is not None:
+                raise ValueError(f"arm {arm.name!r} has a preference loss, which knows no advantage")
+            if arm.advantage is not None and arm.advantage not in self.advantages:
+                raise ValueError(f"arm {arm.name!r} names advantage {arm.advantage!r}, which is not under advantages")
         names = [arm.name for arm in self.arms]
         if len(set(names)) != len(names):
             raise ValueError("two arms share a name")
@@ -318,9 +346,9 @@ class Plan(PlanPart):
         if len(set(pairs)) != len(pairs):
             raise ValueError("two arms share condition and seed")
         for condition in {arm.condition for arm in self.arms}:
-            settings = {(arm.role, arm.loss) for arm in self.arms if arm.condition == condition}
+            settings = {(arm.role, arm.loss, arm.advantage) for arm in self.arms if arm.condition == condition}
             if len(settings) > 1:
-                raise ValueError(f"condition {condition!r} has arms of different role or loss")
+                raise ValueError(f"condition {condition!r} has arms of different role, loss or advantage")
         roles = {arm.role for arm in self.arms}
         for criterion in self.decision_rule.criteria:
             for role in criterion.weights:

@@ -1,7 +1,8 @@
 """The treatment and its baseline differ in nothing, or in more than one thing.
 
-Only the loss may differ: one condition of each role, the same seeds, the same learning rates to choose from. In
-format 3 everything else is shared by construction; in format 2 each arm has its own learning rate and updates.
+Only the loss may differ, or only where the advantages come from: one condition of each role, the same seeds, the same
+learning rates to choose from. In format 3 everything else is shared by construction; in format 2 each arm has its own
+learning rate and updates.
 """
 
 from collections.abc import Iterator
@@ -48,16 +49,24 @@ def _conditions(plan: Plan, baseline: str, treatment: str) -> Iterator[Finding]:
             f"{baseline} and {treatment} choose from different learning rates, so a gap may be the tuning's",
             "Give both conditions the same grid.",
         )
-    yield from _losses(plan.loss_of(baseline), plan.loss_of(treatment), baseline, treatment)
+    losses = plan.loss_of(baseline), plan.loss_of(treatment)
+    advantages = [{arm.advantage for arm in plan.arms if arm.condition == name} for name in (baseline, treatment)]
+    if losses[0] == losses[1] and advantages[0] == advantages[1]:
+        yield Finding(
+            "arms",
+            f"{baseline} and {treatment} have the same loss and the same advantages: there is no treatment",
+            "Give the treatment its own loss, or its own advantages.",
+        )
+    if losses[0] != losses[1] and advantages[0] != advantages[1]:
+        yield Finding(
+            "arms",
+            f"{baseline} and {treatment} differ in their loss and in their advantages: a gap could come from either",
+            "Change one of them only.",
+        )
+    yield from _losses(*losses, baseline, treatment)
 
 
 def _losses(baseline: Loss, treatment: Loss, baseline_name: str, treatment_name: str) -> Iterator[Finding]:
-    if baseline == treatment:
-        yield Finding(
-            "arms",
-            f"{baseline_name} and {treatment_name} have the same loss: there is no treatment",
-            "Give the treatment its own loss.",
-        )
     for key in _COMMON:
         ours, theirs = getattr(baseline, key), getattr(treatment, key)
         if ours != theirs:

@@ -130,3 +130,24 @@ def test_an_unknown_parameter_is_not_read_as_zero(divergence_mask):
     broken = divergence_mask().model_copy(update={"delta": None})
     with pytest.raises(ValueError, match="parameter"):
         keep_mask(broken, CURRENT, SAMPLER, ADVANTAGE)
+
+
+def test_a_kl_penalty_is_on_every_token_and_has_the_derivative_of_its_value():
+    loss = Loss(
+        kind="ratio_clip", form="ratio", eps=0.2, anchor="sampler", truncation=None, reduction="token_sum",
+        kl_coefficient=0.3,
+    )  # fmt: skip
+    plain = loss.model_copy(update={"kl_coefficient": None})
+    current, sampler = np.array([-1.0, -0.2, -2.0]), np.array([-1.0, -1.5, -0.5])
+    advantage = np.array([0.0, 1.0, -1.0])
+    found, without = (reference_losses(each, current, sampler, advantage) for each in (loss, plain))
+    ratio = np.exp(current - sampler)
+    np.testing.assert_allclose(found.loss - without.loss, 0.3 * (ratio - 1 - np.log(ratio)))
+    np.testing.assert_allclose(found.gradient - without.gradient, 0.3 * (ratio - 1))
+    np.testing.assert_array_equal(found.keep, without.keep)
+
+
+def test_a_preference_loss_has_no_tokens():
+    loss = Loss(kind="preference", form="ratio", beta=0.1, anchor="base", truncation=None, reduction="token_sum")
+    with pytest.raises(ValueError, match="pairs, not tokens"):
+        reference_losses(loss, [0.0], [0.0], [0.0])
