@@ -1,18 +1,23 @@
-"""Reads the files of a source: whole JSON, JSON lines one at a time, and their digests."""
+"""Reads the files of a source: whole JSON, JSON lines one at a time, and their digests.
+
+A file whose name ends in `.gz` or `.zst` is decompressed while it is read; its digest is that of the file as it stands.
+"""
 
 import hashlib
 import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from analysis.errors import AuditError
+from runner.importers.engine.compressed import decompressed, is_compressed
 from runner.importers.engine.imported import SourceFile
 from runner.importers.engine.record import Record
 
 # A first line longer than this is no record of any known tool, and a sniff must not read gigabytes.
 _PEEKED_BYTES = 16 << 20
+_LONGEST_LINE = 64 << 20
 _BLOCK = 1 << 20
 _PICKLES = {".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib"}
 
@@ -24,7 +29,7 @@ def source_file(path: Path, name: str | None = None) -> SourceFile:
         AuditError: it is missing, no regular file, or not readable.
     """
     digest, size = hashlib.sha256(), 0
-    with _opened(path) as opened:
+    with _open_raw(path) as opened:
         while block := opened.read(_BLOCK):
             digest.update(block)
             size += len(block)
@@ -37,7 +42,7 @@ def read_json(path: Path) -> Record:
     Raises:
         AuditError: it is empty, cut off, no JSON, no object, or a key stands twice.
     """
-    with _opened(path) as opened:
+    with open_source(path) as opened:
         content = opened.read()
     if not content.strip():
         raise AuditError(f"{path}: the file is empty")
@@ -51,8 +56,8 @@ def json_lines(path: Path) -> Iterator[Record]:
         AuditError: a line is no JSON object, or the file has none; the line is named.
     """
     held = False
-    with _opened(path) as opened:
-        for number, line in enumerate(opened, start=1):
+    with open_source(path) as opened:
+        for number, line in enumerate(whole_lines(opened, path), start=1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
@@ -67,7 +72,7 @@ def json_lines(path: Path) -> Iterator[Record]:
 def peek(path: Path) -> dict[str, Any] | None:
     """Return the object in a file's first line, or in the whole of a JSON file; None where there is none."""
     try:
-        with _opened(path) as opened:
+        with open_source(path) as opened:
             head = opened.read(_PEEKED_BYTES)
     except AuditError:
         return None
@@ -89,7 +94,7 @@ def refuse_pickle(path: Path) -> None:
     """
     if not path.is_file():
         return
-    with _opened(path) as opened:
+    with open_source(path) as opened:
         head = opened.read(2)
     if path.suffix.lower() in _PICKLES or (head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}):
         raise AuditError(
@@ -98,7 +103,31 @@ def refuse_pickle(path: Path) -> None:
         )
 
 
-def _opened(path: Path) -> Any:
+def open_source(path: Path) -> BinaryIO:
+    """Open a file for reading; what is compressed by its name is decompressed, within bounds.
+
+    Raises:
+        AuditError: it is missing, no regular file, or not readable.
+    """
+    raw = _open_raw(path)
+    return decompressed(raw, path) if is_compressed(path) else raw
+
+
+def whole_lines(opened: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the lines of an opened file, with their line ends.
+
+    Raises:
+        AuditError: a line is longer than any record; it is named.
+    """
+    number = 0
+    while line := opened.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(line) > _LONGEST_LINE:
+            raise AuditError(f"{path}, line {number}: longer than {_LONGEST_LINE:,} bytes; no record is")
+        yield line
+
+
+def _open_raw(path: Path) -> BinaryIO:
     try:
         # Opening a pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode):
