@@ -33,7 +33,7 @@ WITH compared AS (
 )
 SELECT
     format(
-        '{} planned settings: {} seen in the logs, {} stated by run.json alone, {} that nobody logged',
+        'planned settings: {}; seen in the logs: {}, stated by run.json alone: {}, logged by nobody: {}',
         count(*), count(*) FILTER (WHERE evidence = 'seen'), count(*) FILTER (WHERE evidence = 'stated'),
         count(*) FILTER (WHERE evidence = 'unknown')
     )

@@ -30,7 +30,7 @@ WITH contrast AS (
 ), budgets AS (
     SELECT
         learning_rate, count(DISTINCT (seeds, items)) AS n_budgets, max(seeds) AS most_seeds,
-        string_agg(format('{}: {} seeds, {} items', condition, seeds, items), '; ' ORDER BY condition) AS said
+        string_agg(format('{}: seeds {}, items {}', condition, seeds, items), '; ' ORDER BY condition) AS said
     FROM contrast
     WHERE in_grid
     GROUP BY learning_rate
@@ -94,7 +94,7 @@ ORDER BY ALL
 SELECT
     condition || ': ' || string_agg(
         learning_rate || CASE WHEN used THEN ' (in use)' ELSE '' END
-        || CASE WHEN score IS NULL THEN '' ELSE format(' scores {:.3f} on {:,} items', score, items) END,
+        || CASE WHEN score IS NULL THEN '' ELSE format(' scores {:.3f} (items: {:,})', score, items) END,
         ', ' ORDER BY learning_rate
     )
 FROM derived_tuning

@@ -26,43 +26,44 @@ SELECT 'unknown split', 'fail', 'prompts', NULL, NULL, NULL, prompt_id,
 FROM derived_prompt_hashes
 WHERE split NOT IN ('train', 'validation', 'test')
 UNION ALL
-SELECT 'unknown prompt', 'fail', source, arm, seed, checkpoint, prompt_id, sum(n_rows) || ' rows name it'
+SELECT 'unknown prompt', 'fail', source, arm, seed, checkpoint, prompt_id, 'rows that name it: ' || sum(n_rows)
 FROM named
 WHERE NOT is_known AND prompt_id IS NOT NULL
 GROUP BY ALL
 UNION ALL
-SELECT 'no prompt named', 'warn', source, arm, seed, checkpoint, NULL, sum(n_rows) || ' rows name no prompt'
+SELECT 'no prompt named', 'warn', source, arm, seed, checkpoint, NULL, 'rows that name no prompt: ' || sum(n_rows)
 FROM named
 WHERE prompt_id IS NULL AND source IN (SELECT source FROM named WHERE prompt_id IS NOT NULL)
 GROUP BY ALL
 UNION ALL
 SELECT 'another gold', 'fail', source, arm, seed, checkpoint, prompt_id,
-    left(min(said), 80) || ' in ' || sum(n_rows) || ' rows, the prompt has ' || left(any_value(gold), 80)
+    'the prompt has ' || left(any_value(gold), 80) || ', here ' || left(min(said), 80) || '; rows: ' || sum(n_rows)
 FROM named
 WHERE is_known AND trim(said) <> trim(gold)
 GROUP BY ALL
 UNION ALL
 SELECT 'held-out prompt trained on', 'fail', source, arm, seed, checkpoint, prompt_id,
-    'of the ' || any_value(split) || ' split, ' || sum(n_rows) || ' rollouts'
+    'of the ' || any_value(split) || ' split; rollouts: ' || sum(n_rows)
 FROM named
 WHERE source = 'rollouts' AND split IN ('validation', 'test')
 GROUP BY ALL
 UNION ALL
-SELECT 'training prompt evaluated', 'fail', source, arm, seed, checkpoint, prompt_id, sum(n_rows) || ' rows'
+SELECT 'training prompt evaluated', 'fail', source, arm, seed, checkpoint, prompt_id, 'rows: ' || sum(n_rows)
 FROM named
 WHERE source = 'evals' AND split = 'train'
 GROUP BY ALL
 UNION ALL
-SELECT 'pilot on test items', 'fail', source, arm, seed, checkpoint, prompt_id, sum(n_rows) || ' rows'
+SELECT 'pilot on test items', 'fail', source, arm, seed, checkpoint, prompt_id, 'rows: ' || sum(n_rows)
 FROM named
 WHERE source = 'evals' AND kind = 'pilot' AND split = 'test'
 GROUP BY ALL
 ORDER BY ALL
 -- notes:
 SELECT format(
-    '{}: {:,} rows name {:,} prompts ({})',
-    source, sum(n_rows)::BIGINT, count(DISTINCT r.prompt_id),
-    coalesce(string_agg(DISTINCT split, ', ' ORDER BY split), 'none known')
+    '{}: prompts named: {:,} ({}), by rows: {:,}',
+    source, count(DISTINCT r.prompt_id),
+    coalesce(string_agg(DISTINCT split, ', ' ORDER BY split), 'none known'),
+    sum(n_rows)::BIGINT
 )
 FROM derived_prompt_references AS r
 LEFT JOIN derived_prompt_hashes AS p ON p.prompt_id = r.prompt_id

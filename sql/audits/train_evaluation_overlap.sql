@@ -34,7 +34,7 @@ SELECT
     CASE
         WHEN NOT logged.rollouts THEN 'no rollout names a prompt'
         WHEN copies.n_rollouts = 0 THEN 'in the train split, never sampled'
-        ELSE 'sampled in ' || copies.n_rollouts || ' rollouts'
+        ELSE 'sampled (rollouts: ' || copies.n_rollouts || ')'
     END || ': ' || left(items.question, 160) AS detail
 FROM items
 JOIN copies USING (asked)
@@ -43,7 +43,7 @@ CROSS JOIN logged
 UNION ALL
 SELECT
     'same words with other numbers', 'warn', item_id, prompt_id,
-    n_items || ' items and ' || n_prompts || ' training prompts have this form: ' || left(question, 160)
+    'this form (items: ' || n_items || ', training prompts: ' || n_prompts || '): ' || left(question, 160)
 FROM alike
 UNION ALL
 SELECT

@@ -46,7 +46,7 @@ def test_a_run_that_did_as_planned_passes_and_says_what_only_run_json_states(tmp
     found = findings(write_executed(tmp_path / "run", kind=kind))
     assert (found.check.status, found.rows) == ("pass", ())
     first, second = found.check.notes
-    assert "0 that nobody logged" in first
+    assert "logged by nobody: 0" in first
     assert "rollout.temperature" in second
     assert "rollout.group_size" not in second
 

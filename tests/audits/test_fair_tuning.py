@@ -37,7 +37,7 @@ def test_one_rate_that_nothing_chose_is_told_and_is_no_failure(tmp_path):
 def test_a_swept_rate_inside_its_grid_passes_with_its_scores(tmp_path):
     found = findings(swept(tmp_path / "run"))
     assert found.check.status == "pass"
-    assert "dppo: 0.0001 scores 0.200 on 10 items, 0.001 (in use) scores 0.600 on 10 items" in found.check.notes[0]
+    assert "dppo: 0.0001 scores 0.200 (items: 10), 0.001 (in use) scores 0.600 (items: 10)" in found.check.notes[0]
 
 
 def test_a_grid_without_its_sweep_is_inconclusive(tmp_path):
@@ -107,7 +107,7 @@ def test_a_grid_of_one_rate_is_no_choice(tmp_path):
 def test_rates_that_were_scored_for_one_arm_alone_or_for_none(tmp_path):
     path = swept(tmp_path / "one", dppo={1e-3: 0.6, 1e-2: 0.3})
     assert rows(path, "fault", "learning_rate") == [("unequal budget", 1e-4)]
-    assert "dppo: 0 seeds, 0 items; grpo: 1 seeds, 10 items" in rows(path, "detail")[0]
+    assert "dppo: seeds 0, items 0; grpo: seeds 1, items 10" in rows(path, "detail")[0]
     scores = {1e-4: None, 1e-3: 0.6, 1e-2: 0.3}
     neither = swept(tmp_path / "none", scores, scores)
     assert findings(neither).check.status == "inconclusive"

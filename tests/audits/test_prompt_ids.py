@@ -13,7 +13,10 @@ BOTH = together(prompts(["a b", "c d"]), prompts(["e f", "g h"], split="train"),
 def test_a_good_run_says_what_names_what(tmp_path):
     found = ran(write_asked(tmp_path / "run", BOTH, sampled=["train-000", "train-001"]), AUDIT_ID)
     assert found.check.status == "pass"
-    assert found.check.notes == ("evals: 4 rows name 2 prompts (test)", "rollouts: 4 rows name 2 prompts (train)")
+    assert found.check.notes == (
+        "evals: prompts named: 2 (test), by rows: 4",
+        "rollouts: prompts named: 2 (train), by rows: 4",
+    )
 
 
 def test_a_prompt_that_is_not_in_the_table_is_found_in_evaluations_and_rollouts(tmp_path):
@@ -52,7 +55,7 @@ def test_a_gold_may_be_absent_but_not_another(tmp_path):
     golds = {"treatment": [answers(2, gold=[None, " 1 "])], "baseline": [answers(2, gold=["1", "2"])]}
     found = ran(write_asked(tmp_path / "run", BOTH, outcomes=golds), AUDIT_ID)
     assert [(row[0], row[3], row[6], row[7]) for row in found.rows] == [
-        ("another gold", "baseline", "test-001", "2 in 1 rows, the prompt has 1")
+        ("another gold", "baseline", "test-001", "the prompt has 1, here 2; rows: 1")
     ]
 
 
@@ -101,7 +104,7 @@ def test_a_source_that_names_no_prompt_at_all_is_not_examined_and_what_was_not_l
     path = write_asked(tmp_path / "run", columns, sampled=[None, None], arms=("treatment",))
     found = ran(path, AUDIT_ID)
     assert (found.check.status, found.rows) == ("pass", ())
-    assert found.check.notes[1] == "rollouts: 2 rows name 0 prompts (none known)"
+    assert found.check.notes[1] == "rollouts: prompts named: 0 (none known), by rows: 2"
 
 
 def test_a_split_of_another_name_hides_what_a_prompt_was_for(tmp_path):

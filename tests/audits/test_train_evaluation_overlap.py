@@ -23,7 +23,7 @@ def test_copies_that_were_sampled_fail_and_are_named_with_their_prompt(tmp_path)
         ("same question", "fail", "item-001", "train-000"),
         ("same question in other spelling", "fail", "item-000", "train-001"),
     ]
-    assert "sampled in 2 rollouts" in found.rows[0][-1]
+    assert "sampled (rollouts: 2)" in found.rows[0][-1]
     assert found.check.notes == ("2 items compared with 3 training prompts, 2 of them sampled in rollouts",)
 
 
@@ -60,7 +60,7 @@ def test_the_same_words_with_other_numbers_are_one_warning_a_form(tmp_path):
     asked = ["Tom has 3 eggs.", "Tom has 4 eggs.", "5+6"]
     found = ran(run_with(tmp_path / "run", ["Tom has 8 eggs", "Tom has 9 eggs", "7+8"], asked=asked), AUDIT_ID)
     assert [row[:4] for row in found.rows] == [("same words with other numbers", "warn", "item-000", "train-000")]
-    assert "2 items and 2 training prompts" in found.rows[0][-1]
+    assert "(items: 2, training prompts: 2)" in found.rows[0][-1]
     assert found.check.notes[1].startswith("1 of 3 items have the form of a training prompt, a form without words")
 
 
