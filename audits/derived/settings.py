@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audits.engine.derived import Derived
 from audits.engine.gate import planned_steps
+from audits.engine.stated import flatten
 from audits.store.reader import Run
 from audits.store.schema import SQL_FOLDER
 
@@ -80,15 +81,6 @@ def canonical(value: object) -> str:
     """Return a value as text that is equal where the values are: numbers by value, lists and blocks as JSON."""
     text = _number(value) or (value if isinstance(value, str) else json.dumps(_normal(value), ensure_ascii=False))
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def flatten(block: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the values of nested blocks by path (`rollout.group_size`); an empty block is a value."""
-    found: dict[str, Any] = {}
-    for key, value in block.items():
-        path = f"{prefix}{key}"
-        found |= flatten(value, f"{path}.") if isinstance(value, dict) and value else {path: value}
-    return found
 
 
 def _rows(run: Run, connection: "duckdb.DuckDBPyConnection") -> Iterator[tuple[object, ...]]:

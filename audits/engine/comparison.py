@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from audits.derived.settings import canonical, derive, flatten
+from audits.derived.settings import canonical, derive
+from audits.engine.stated import flatten
 from audits.store.reader import Run, connect
 
 _SCORES = "SELECT arm, item_id, score FROM final_item_means ORDER BY arm, item_id"

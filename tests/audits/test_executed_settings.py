@@ -6,8 +6,9 @@ import pytest
 from executed_run import batch, executed_by, outcomes, small_plan, write_executed
 from made_run import change_json, evals, right, write_outcomes
 
-from audits.derived.settings import canonical, flatten
+from audits.derived.settings import canonical
 from audits.engine.audit import run_audit
+from audits.engine.stated import flatten
 from audits.store.manifest import ArmRecord, Manifest
 from audits.store.reader import connect, open_run
 from audits.store.writer import RunWriter
@@ -81,6 +82,7 @@ def test_numbers_compare_as_numbers():
     assert canonical(float("nan")) == "nan"
     assert canonical("\ud800 lone") == "\\ud800 lone"
     assert flatten({"a": {"b": 1, "c": {}}, "d.e": 2}) == {"a.b": 1, "a.c": {}, "d.e": 2}
+    assert flatten({"a.b": 1, "a": {"b": 2}}) == flatten({"a": {"b": 2}, "a.b": 1}) == {"a.b": 1}
 
 
 def test_fewer_steps_than_planned_are_found_and_so_is_an_arm_that_never_ran(tmp_path):
