@@ -19,7 +19,7 @@ from audits.engine.audit import Audit
 
 AUDIT = Audit(
     title="a rollout's token rows are its whole completion, each token once, with the rollout's advantage",
-    requires=("tokens", "rollouts"),
+    requires=("tokens", "rollouts.n_tokens"),
     examines="rollouts",
     mend="write the token log from what was sent to the loss: one row a completion token an update, with the sampled "
     "token ids, not from text that was tokenised again",

@@ -26,7 +26,7 @@ from audits.engine.audit import Audit
 
 AUDIT = Audit(
     title="no claim rests on how completions that the token cap cut off were counted",
-    requires=("evals.n_tokens or evals.stop_reason or rollouts",),
+    requires=("evals.n_tokens or evals.stop_reason or rollouts.n_tokens or rollouts.stop_reason",),
     examines="derived_lengths",
     mend="evaluate with a cap that few completions reach, the same for all arms, and log stop reason and length",
     derived=("lengths", "token_caps", "arms"),

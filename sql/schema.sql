@@ -41,7 +41,7 @@ CREATE TABLE rollouts (
     prompt_id VARCHAR, -- row of prompts
     reward DOUBLE NOT NULL, -- as the task's grader gave it
     advantage DOUBLE, -- reward minus the group's mean reward
-    n_tokens INTEGER NOT NULL, -- completion tokens
+    n_tokens INTEGER, -- completion tokens
     stop_reason VARCHAR, -- stop, length, or the service's own word
     sampler_version VARCHAR, -- which weights sampled it
     completion VARCHAR, -- text
@@ -87,11 +87,11 @@ CREATE TABLE evals (
     error VARCHAR -- why there is no score
 );
 
--- One row a phase of a step. Written by `audit run`; one file an arm, seed and step.
+-- One row a phase of a step. Written by `audit run` and `audit import`; one file an arm, seed and step.
 CREATE TABLE phases (
     step INTEGER NOT NULL, -- rollout step, 0-based; -1 for what belongs to no step
     phase VARCHAR NOT NULL, -- sample, train, eval, checkpoint or preflight
-    started_at TIMESTAMPTZ NOT NULL, -- UTC, local clock
+    started_at TIMESTAMPTZ, -- UTC, local clock
     seconds DOUBLE NOT NULL -- wall time
 );
 

@@ -20,4 +20,6 @@ def derive(run: Run, connection: "duckdb.DuckDBPyConnection") -> Any:
     return connection.sql((SQL_FOLDER / "derived" / "lengths.sql").read_text(encoding="utf-8")).to_arrow_table()
 
 
-DERIVED = Derived(requires=("evals.n_tokens or evals.stop_reason or rollouts",), derive=derive)
+DERIVED = Derived(
+    requires=("evals.n_tokens or evals.stop_reason or rollouts.n_tokens or rollouts.stop_reason",), derive=derive
+)

@@ -29,7 +29,7 @@ class PhaseTime:
 
 
 def phase_times(run: Run) -> tuple[PhaseTime, ...]:
-    """Return every logged phase of a run, by arm, seed and time; empty where none was logged.
+    """Return every phase of a run that was logged with its time, by arm, seed and time; empty where none was.
 
     Raises:
         OSError: a listed file is missing.
@@ -38,6 +38,8 @@ def phase_times(run: Run) -> tuple[PhaseTime, ...]:
     for (arm, seed), records in run.partitions("phases").items():
         for record in records:
             with parquet_file(run.path / record.path) as parquet:
+                if "started_at" not in parquet.schema_arrow.names:
+                    continue
                 rows = parquet.read(["step", "phase", "started_at", "seconds"]).to_pylist()
             found += [PhaseTime(arm, seed, **row) for row in rows]
     return tuple(sorted(found, key=lambda phase: (phase.arm, phase.seed, phase.started_at)))
