@@ -42,3 +42,13 @@ def test_silent_where_only_the_loss_differs(v2, demo, resolved_v1, resolved_v2, 
         assert found(document, LINT) == []
     same = {"sweep": {"learning_rates": {"grpo": [1e-4, 3e-4], "dppo": [3e-4, 1e-4]}}}
     assert found(demo, LINT, same) == []
+
+
+CRITIC = {"critic": {"capacity": "small", "learning_rate": 1e-3, "epochs": 2}, "normalization": "z_score"}
+
+
+def test_other_advantages_are_one_switch_and_another_loss_beside_them_is_a_second(demo, found):
+    one = {"advantages": {"ppo": CRITIC}, "arms.1.advantage": "ppo", "arms.1.loss": "grpo"}
+    assert found(demo, LINT, one) == []
+    two = {"advantages": {"ppo": CRITIC}, "arms.1.advantage": "ppo"}
+    assert "differ in their loss and in their advantages" in found(demo, LINT, two)[0].message
