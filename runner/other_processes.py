@@ -9,11 +9,9 @@ from multiprocessing import get_context
 from typing import Any
 
 from analysis.errors import AuditError
-from audits.engine.check import CheckReport
-from audits.engine.integrity import integrity_report
-from audits.engine.standing import started_on
 from audits.store.location import is_local, locate
 from audits.store.reader import Run, open_run
+from runner.integrity_inputs import integrity_inputs
 
 PROCESSES = 1
 
@@ -29,15 +27,15 @@ def other_processes() -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def integrity_beside(pool: ProcessPoolExecutor, run: Run) -> Callable[[], CheckReport]:
-    """Start the integrity audits of a run in another process, and return what waits for them.
+def integrity_beside(pool: ProcessPoolExecutor, run: Run) -> Callable[[], dict[str, Any]]:
+    """Start the integrity audits of a run in another process, and return what waits for `integrity_inputs`.
 
     Args:
         pool: of `other_processes`.
         run: is opened again there; one in an object store is audited here, since not each store is another process's.
     """
     if not is_local(run.path):
-        return lambda: integrity_report(run, today=started_on(run))
+        return lambda: integrity_inputs(run)
     return beside(pool, _integrity, str(run.path))
 
 
@@ -57,9 +55,8 @@ def beside(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: 
     return wait
 
 
-def _integrity(path: str) -> CheckReport:
-    run = open_run(locate(path))
-    return integrity_report(run, today=started_on(run))
+def _integrity(path: str) -> dict[str, Any]:
+    return integrity_inputs(open_run(locate(path)))
 
 
 def _leave_interrupts_to_the_parent() -> None:

@@ -12,18 +12,18 @@ from audits.engine.comparison import executed_differences, item_changes, planned
 from audits.engine.cost import cost_of
 from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
-from audits.engine.deviations import deviations, setting_differences
+from audits.engine.deviations import deviations
 from audits.engine.disagreements import disagreements
 from audits.engine.drift import drift_by_step
 from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import evaluate_gate
-from audits.engine.integrity import integrity_report
 from audits.engine.mask_curve import mask_curves
 from audits.engine.pilot_evidence import pilot_gate, pilot_preflights
 from audits.engine.standing import started_on
 from audits.engine.training import training_steps
 from audits.store.looks import read_looks
 from audits.store.reader import Run, connect
+from runner.integrity_inputs import integrity_inputs
 from runner.power_question import Options, ask
 
 if TYPE_CHECKING:
@@ -55,13 +55,8 @@ def report_inputs(run: Run, *, redact: bool = False) -> "ReportInputs":
         AuditError: the run has neither an evaluation nor a log, or a file is damaged.
     """
     with connect(run):
-        integrity = integrity_report(run, today=started_on(run))
-        return with_integrity(run, inputs_but_integrity(run, redact=redact), integrity)
-
-
-def with_integrity(run: Run, inputs: "ReportInputs", integrity: CheckReport) -> "ReportInputs":
-    """Return the inputs with the integrity audits and what follows from them; no chart of the page does."""
-    return replace(inputs, integrity=integrity, settings=setting_differences(run, integrity))
+        integrity = integrity_inputs(run)
+        return replace(inputs_but_integrity(run, redact=redact), **integrity)
 
 
 def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":

@@ -13,7 +13,7 @@ from audits.engine.check import Check, CheckReport, combine
 from audits.engine.waivers import apply_waivers
 from audits.store.evidence import EvidenceFile, write_evidence
 from audits.store.policy import read_waivers
-from audits.store.reader import Run, connect
+from audits.store.reader import Run, connect, hold_small_tables
 
 
 def integrity_report(
@@ -32,6 +32,8 @@ def integrity_report(
     """
     _require_known(only)
     with connect(run) as connection:
+        if not only:
+            hold_small_tables(connection, run)
         findings = [run_audit(connection, run, audit_id) for audit_id in audit_ids() if not only or audit_id in only]
     checks = [_with_evidence(run, found) if evidence and found.rows else found.check for found in findings]
     waivers = [waiver for waiver in read_waivers(run.path) if waiver.check in {check.id for check in checks}]

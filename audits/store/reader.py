@@ -14,6 +14,7 @@ from audits.store.scan import (
     create_table_view,
     create_views,
     engine_errors,
+    hold_in_memory,
     scratch_connection,
     second_connection,
 )
@@ -22,6 +23,11 @@ from audits.store.seal import SealedPlan, read_sealed_plan
 
 if TYPE_CHECKING:
     import duckdb
+
+MANY_FILES = 8
+HELD_ROWS = 1_000_000
+HELD_BYTES = 1 << 25
+"""A table of at least so many files, and at most so many rows and bytes on disk, is read into memory once."""
 
 
 @dataclass(frozen=True)
@@ -275,3 +281,21 @@ def connect(run: Run) -> Iterator["duckdb.DuckDBPyConnection"]:
             yield connection
         finally:
             run.connections.pop()
+
+
+def hold_small_tables(connection: "duckdb.DuckDBPyConnection", run: Run) -> None:
+    """Read tables that are little in many files into memory: opening them costs each query more than their rows do.
+
+    Args:
+        connection: of `connect`, over this run.
+        run: the run.
+
+    Raises:
+        AuditError: a file cannot be read.
+    """
+    with engine_errors(run.path):
+        for name in tables():
+            records = run.records(name)
+            rows, size = sum(record.rows for record in records), sum(record.bytes for record in records)
+            if len(records) >= MANY_FILES and rows <= HELD_ROWS and size <= HELD_BYTES:
+                hold_in_memory(connection, name)

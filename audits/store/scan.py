@@ -154,6 +154,12 @@ def create_table_view(
     connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {union}')
 
 
+def hold_in_memory(connection: "duckdb.DuckDBPyConnection", name: str) -> None:
+    """Read a table's files into the database, once, and make its view one of what was read."""
+    connection.execute(f'CREATE TABLE IF NOT EXISTS "held_{name}" AS FROM "{name}"')
+    connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS FROM "held_{name}"')
+
+
 def sql_text(text: str) -> str:
     """Return the SQL literal of a text."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,5 +1,6 @@
 """`audit report`: one run's page for a reviewer, or two runs side by side."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -62,20 +63,19 @@ def _report(run: "Run", format: PageFormat, redact: bool) -> str:
     from reports.model import build_report
     from runner.cache import cache_root
     from runner.other_processes import beside, integrity_beside, other_processes
-    from runner.pages import inputs_but_integrity, with_integrity
+    from runner.pages import inputs_but_integrity
     from runner.vega_script import kept_script, made_script
 
     with other_processes() as pool:
         integrity = integrity_beside(pool, run)
         if format is not PageFormat.html:
-            return report_text(with_integrity(run, inputs_but_integrity(run, redact=redact), integrity()), format.value)
+            return report_text(replace(inputs_but_integrity(run, redact=redact), **integrity()), format.value)
         kept = kept_script(cache_root())
         script = beside(pool, made_script, cache_root()) if kept is None else lambda: kept
         inputs = inputs_but_integrity(run, redact=redact)
         # Charts are drawn while the audits run; no chart is of them.
         drawings = draw(build_report(inputs))
-        inputs = with_integrity(run, inputs, integrity())
-        return report_text(inputs, format.value, drawings=drawings, script_of=script)
+        return report_text(replace(inputs, **integrity()), format.value, drawings=drawings, script_of=script)
 
 
 def _target(run: Path, out: Path | None, name: str) -> Path:

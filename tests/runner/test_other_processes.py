@@ -6,16 +6,15 @@ import pytest
 from made_run import right, write_experiment
 
 from analysis.errors import AuditError
-from audits.engine.integrity import integrity_report
-from audits.engine.standing import started_on
 from audits.store.reader import open_run
+from runner.integrity_inputs import integrity_inputs
 from runner.other_processes import beside, integrity_beside, other_processes
 
 
 def test_the_audits_are_those_of_this_process_and_a_damaged_run_is_told_like_here(tmp_path):
     run = open_run(write_experiment(tmp_path, scores={"grpo": right(3), "dppo": right(5)}))
     with other_processes() as pool:
-        assert integrity_beside(pool, run)() == integrity_report(run, today=started_on(run))
+        assert integrity_beside(pool, run)() == integrity_inputs(run)
         (run.path / run.files[0].path).write_bytes(b"")
         wait = integrity_beside(pool, run)
         with pytest.raises(AuditError, match="truncated or changed"):

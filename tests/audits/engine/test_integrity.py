@@ -4,12 +4,13 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from made_run import evals, right, write_outcomes
+from made_run import evals, made_plan, right, write_experiment, write_outcomes
 
 from analysis.errors import AuditError
 from audits.engine.audit import audit_ids
 from audits.engine.integrity import integrity_report, offending_rows
-from audits.store.reader import open_run
+from audits.store import reader
+from audits.store.reader import connect, open_run
 
 
 @pytest.fixture
@@ -84,3 +85,16 @@ def test_rows_that_cannot_be_asked_for_are_an_error_and_not_none(tmp_path, broke
         pass
     with pytest.raises(AuditError, match="pairing"), offending_rows(open_run(broken), "pairng"):
         pass
+
+
+def test_tables_in_many_small_files_are_read_once_and_the_audits_find_the_same(tmp_path, monkeypatch):
+    run = open_run(write_experiment(tmp_path, made_plan()))
+    found = []
+    for many_files in (1, 1000):
+        monkeypatch.setattr(reader, "MANY_FILES", many_files)
+        with connect(run) as connection:
+            found.append(integrity_report(run))
+            sql = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'held_%'"
+            assert (len(connection.execute(sql).fetchall()) > 2) == (many_files == 1)
+    assert found[0] == found[1]
+    assert any(check.status == "pass" for check in found[0].checks)
