@@ -8,36 +8,33 @@ log-probabilities.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.errors import AuditError
 from analysis.losses.agreement import Tolerance
 from analysis.losses.independent import references_of
 from analysis.losses.made_tokens import made_samplers
-from analysis.losses.traced import INPUT_RANKS, token_loss
-from analysis.plan.model import Arm, Loss
+from analysis.plan.model import Loss
 from audits.store.preflights import Comparison
 from runner.loop.policy import Policy
-from runner.loop.probes.findings import NOT_EXECUTED, Subject, Where, agreement, direction, open_question
+from runner.loop.probes.findings import NOT_EXECUTED, Subject, agreement, direction, open_question
 from runner.loop.probes.loss_comparisons import (
     LossTolerances,
     evaluate_reference,
     gradient_of,
     made_comparisons,
     on_every_position,
-    position_of,
+    where_of,
 )
+from runner.loop.probes.loss_effects import Batch, Vector, loss_effects
 from runner.loop.probes.service import (
     Preparation,
-    along_the_gradient,
     forward_backward,
     logprobs_of,
     made_advantages,
-    optimizer_step,
     sample_small_batch,
     service_layout,
     with_sampler,
@@ -50,46 +47,10 @@ if TYPE_CHECKING:
 ALIGNED = 0.05
 """Largest mean difference, in nats, between sampler and trainer on tokens that the same weights sampled."""
 
-FIRST_RATE = 1e-6
-MOVED = 0.05
-"""How far, in nats, a step along a gradient should move the log-probability that it moves most."""
-
 _TOPK_UNCOMPARED = (
     "no independent reference of a top-k divergence is compared yet: the made tokens have no candidates beside the "
     "sampled one. A plan that requires this preflight needs a binary divergence"
 )
-
-_NOT_UPLOADED = (
-    "the service runs no traced losses (custom_loss_server_side), so the SDK ran this one: not compared was a loss "
-    "that the service runs itself"
-)
-
-Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rollouts as they would train: samples, an advantage each, and log pi of each completion.
-
-    `name` says where the sampler's log-probabilities come from.
-    """
-
-    name: str
-    samples: Sequence[Sample]
-    advantages: Sequence[float]
-    current: Sequence[Vector]
-
-
-@dataclass(frozen=True)
-class _Other:
-    """Another execution of a loss: its name in the path, what it is, and the request that executes it."""
-
-    name: str
-    source: str
-    data: Sequence[Any]
-    loss_fn: Any
-    config: dict[str, float] | None
-    notes: Sequence[str] = ()
 
 
 def run(preparation: Preparation) -> Iterator[Comparison]:
@@ -121,10 +82,11 @@ def run(preparation: Preparation) -> Iterator[Comparison]:
         if plan.losses[loss_id].top_k is not None:
             continue
         preparation.note(f"correctness: {loss_id} on the service")
-        made = replace(sampled, name="made_sampler", samples=_made(plan.losses[loss_id], samples, current))
+        loss = plan.losses[loss_id]
+        made = replace(sampled, name="made_sampler", samples=_made(loss, samples, current))
         for batch in (sampled, made):
-            yield from _through_the_sdk(preparation, policy, loss_id, plan.losses[loss_id], batch)
-        yield from _effects(preparation, loss_id, arm, made, noise)
+            yield from _through_the_sdk(preparation, policy, loss_id, loss, batch)
+        yield from loss_effects(preparation, loss_id, arm, made, noise, tolerances(preparation.settings, loss))
 
 
 def tolerances(settings: Mapping[str, Any], loss: Loss) -> LossTolerances:
@@ -174,92 +136,11 @@ def _through_the_sdk(
         values, gradients = evaluate_reference(reference, batch.samples, batch.advantages, current)
         expected = on_every_position(batch.samples, gradients)
         whole = Subject(path, source, None, "the custom loss through the SDK, summed over the batch")
-        tokens = Subject(path, source, _where(batch.samples), "the custom loss through the SDK, token by token")
+        tokens = Subject(path, source, where_of(batch.samples), "the custom loss through the SDK, token by token")
         total = agreement(whole, "loss", [metrics["loss:sum"]], [np.concatenate(values).sum()], wanted.loss)
         yield total.model_copy(update={"notes": [_coverage(batch, gradients)]})
         yield agreement(tokens, "gradient", gradient_of(leaves), expected, wanted.gradient)
         yield direction(tokens, "gradient_cosine", gradient_of(leaves), expected, wanted.min_cosine)
-
-
-def _effects(preparation: Preparation, loss_id: str, arm: Arm, batch: Batch, noise: float) -> Iterator[Comparison]:
-    """Compare the custom loss with the service's own and with the traced one: value, and what a step does."""
-    loss, plain = preparation.sealed.plan.losses[arm.loss], service_layout(batch.samples, batch.advantages)
-    laid_out = [preparation.lay_out(*pair) for pair in zip(batch.samples, batch.advantages, strict=True)]
-    custom = preparation.build_loss(loss)
-    rate = _rate(preparation, arm, laid_out, custom, noise)
-    ours = _step(preparation, arm, laid_out, custom, None, rate)
-    others: list[_Other] = []
-    if loss.kind == "ratio_clip" and loss.truncation is None:
-        eps = loss.eps or 0.0
-        bounds = {"clip_low_threshold": 1.0 - eps, "clip_high_threshold": 1.0 + eps}
-        thresholds = f"{bounds['clip_low_threshold']:g} and {bounds['clip_high_threshold']:g}"
-        others.append(
-            _Other("service_ppo", f"the service's ppo, thresholds {thresholds}: executed", plain, "ppo", bounds)
-        )
-    try:
-        others.append(_traced(preparation, loss, laid_out))
-    except AuditError as error:
-        yield open_question(f"{loss_id}/{loss.form}/{batch.name}/traced", "loss", error.message)
-    wanted, loss_noise = tolerances(preparation.settings, loss), noise * _sensitivity(batch)
-    for other in others:
-        path = f"{loss_id}/{loss.form}/{batch.name}/{other.name}"
-        try:
-            theirs = _step(preparation, arm, other.data, other.loss_fn, other.config, rate)
-        except AuditError as error:
-            yield open_question(path, "loss", error.message, reference=other.source)
-            continue
-        whole = Subject(path, other.source, None, "both losses on one batch, summed")
-        tokens = Subject(
-            path, other.source, _where(batch.samples), "change of log-probability after one step along each gradient"
-        )
-        total = agreement(whole, "loss", [ours[0]], [theirs[0]], wanted.loss, loss_noise)
-        yield total.model_copy(update={"notes": list(other.notes)})
-        yield agreement(tokens, "gradient_effect", ours[1], theirs[1], wanted.gradient, noise)
-        if noise <= wanted.gradient.atol:
-            yield direction(tokens, "gradient_effect_cosine", ours[1], theirs[1], wanted.min_cosine)
-
-
-def _step(
-    preparation: Preparation, arm: Arm, data: Sequence[Any], loss_fn: Any, config: dict[str, float] | None, rate: float
-) -> tuple[float, Vector]:
-    """Return a loss on a batch and the change of its log-probabilities after one step of a fresh client."""
-    backend, policy = preparation.backend, preparation.fresh(arm)
-    before = np.concatenate(logprobs_of(backend, policy.client, data))
-    metrics = forward_backward(backend, policy.client, data, loss_fn, config)
-    optimizer_step(backend, policy.client, along_the_gradient(rate))
-    return float(metrics["loss:sum"]), np.concatenate(logprobs_of(backend, policy.client, data)) - before
-
-
-def _rate(preparation: Preparation, arm: Arm, data: Sequence[Any], custom: Any, noise: float) -> float:
-    """Return the learning rate at which a step is seen well above the noise, and is still small.
-
-    The step is linear in the rate as long as it is small, so one step that is seen at all gives it.
-    """
-    rate, wanted, seen = FIRST_RATE, max(MOVED, 100.0 * noise), max(MOVED / 500.0, 10.0 * noise)
-    largest = 0.0
-    for _ in range(4):
-        _, moved = _step(preparation, arm, data, custom, None, rate)
-        largest = float(np.abs(moved).max())
-        if largest >= seen:
-            return rate * wanted / largest
-        rate *= 100.0
-    return rate
-
-
-def _traced(preparation: Preparation, loss: Loss, data: Sequence[Any]) -> _Other:
-    """Return the loss as the SDK traces it: uploaded where the service runs traced losses, else run by the SDK.
-
-    Raises:
-        AuditError: the SDK cannot trace it, or the service refused it.
-    """
-    backend, doing = preparation.backend, "preflight: tracing the custom loss"
-    if loss not in preparation.traced:
-        # The SDK takes each traced loss once a session.
-        pending = backend.submit(doing, lambda: backend.client.create_custom_loss(token_loss(loss), INPUT_RANKS))
-        preparation.traced[loss] = backend.wait(doing, pending)
-    handle = preparation.traced[loss]
-    ran, notes = ("service", ()) if handle.loss_id is not None else ("SDK", (_NOT_UPLOADED,))
-    return _Other("traced", f"the same loss, traced by the SDK, run by the {ran}: executed", data, handle, None, notes)
 
 
 def _coverage(batch: Batch, gradients: Sequence[Vector]) -> str:
@@ -267,15 +148,6 @@ def _coverage(batch: Batch, gradients: Sequence[Vector]) -> str:
     pairs = [(a, gradient) for a, part in zip(batch.advantages, gradients, strict=True) for gradient in part]
     hidden = sum(a != 0.0 and gradient == 0.0 for a, gradient in pairs)
     return f"{hidden} of {len(pairs)} tokens lose their gradient to the clip or the mask"
-
-
-def _sensitivity(batch: Batch) -> float:
-    """Return by how much a loss can change for each nat that all log-probabilities are off, to first order."""
-    parts = [
-        abs(advantage) * np.exp(values - sample.logprobs)
-        for sample, advantage, values in zip(batch.samples, batch.advantages, batch.current, strict=True)
-    ]
-    return float(np.concatenate(parts).sum())
 
 
 def _alignment(samples: Sequence[Sample], current: Sequence[Vector]) -> Comparison:
@@ -320,7 +192,3 @@ def _made(loss: Loss, samples: Sequence[Sample], current: Sequence[Vector]) -> l
 
 def _largest_difference(left: Sequence[Vector], right: Sequence[Vector]) -> float:
     return float(np.abs(np.concatenate(list(left)) - np.concatenate(list(right))).max())
-
-
-def _where(samples: Sequence[Sample]) -> Where:
-    return lambda index: position_of(samples, index)

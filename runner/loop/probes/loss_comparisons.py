@@ -161,7 +161,12 @@ def made_sample(sequence: MadeSequence) -> Sample:
     )
 
 
-def position_of(samples: Sequence[Sample], index: int) -> dict[str, Any]:
+def where_of(samples: Sequence[Sample]) -> Where:
+    """Return what names a position of these samples laid end to end: the rollout, and the token in its part."""
+    return lambda index: _position_of(samples, index)
+
+
+def _position_of(samples: Sequence[Sample], index: int) -> dict[str, Any]:
     """Return the rollout, and the token in its prompt or completion, of a position of data laid end to end."""
     for rollout, sample in enumerate(samples):
         n_prompt, n = len(sample.prompt.token_ids) - 1, len(sample.token_ids)
@@ -190,7 +195,7 @@ def _token_by_token(preparation: Preparation, custom: CustomLoss, sequences: Seq
 
 def _position(samples: Sequence[Sample], sequences: Sequence[MadeSequence]) -> Where:
     def where(index: int) -> Mapping[str, Any]:
-        place = position_of(samples, index)
+        place = _position_of(samples, index)
         at = place.get("completion position")
         if at is None:
             return place

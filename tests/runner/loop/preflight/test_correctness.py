@@ -11,6 +11,7 @@ from analysis.losses import token_loss
 from runner.loop.backend import open_backend
 from runner.loop.launch import load_plan
 from runner.loop.preflight import correctness
+from runner.loop.probes import loss_effects
 from runner.loop.probes.service import Preparation
 from runner.loop.training import rollout_datum
 
@@ -76,7 +77,7 @@ def test_a_loss_that_the_service_refuses_is_left_open_with_what_it_said(preparat
 
         return random
 
-    monkeypatch.setattr(correctness, "token_loss", refused)
+    monkeypatch.setattr(loss_effects, "token_loss", refused)
     found = {item.path: item for item in correctness.run(preparation) if item.status != "pass"}
     assert set(found) == {"grpo/ratio/made_sampler/traced", "dppo/ratio/made_sampler/traced"}
     for item in found.values():
@@ -97,7 +98,7 @@ def test_a_wrong_loss_on_the_service_fails_against_the_one_that_trains(preparati
         broken = (loss.kind == "ratio_clip") == (loss_id == "grpo")
         return traceable(loss, **mistake) if broken else token_loss(loss)
 
-    monkeypatch.setattr(correctness, "token_loss", build)
+    monkeypatch.setattr(loss_effects, "token_loss", build)
     found = list(correctness.run(preparation))
     failed = [item for item in found if item.status == "fail"]
     assert {item.path for item in failed} == {f"{loss_id}/ratio/made_sampler/traced"}
