@@ -17,9 +17,10 @@ class Importing:
     def __init__(self, out):
         self.out = out
 
-    def __call__(self, *words, arms=(), item=None, dry_run=False):
+    def __call__(self, *words, arms=(), item=None, mapping=(), dry_run=False):
         out = None if dry_run else self.out
-        return import_run([str(word) for word in words], arms=list(arms), item=item, out=out, command_line=["audit"])
+        words = [str(word) for word in words]
+        return import_run(words, arms=list(arms), item=item, mapping=mapping, out=out, command_line=["audit"])
 
     @property
     def run(self):

@@ -139,7 +139,7 @@ def test_no_value_in_it_is_our_bug(importer_id, every, importing, tmp_path, monk
             assert importing.out.exists() is (message is None), (place, number)
             if message is None:
                 importing.sql("FROM evals UNION ALL BY NAME FROM scalars UNION ALL BY NAME FROM prompts")
-    assert tried >= 10
+    assert tried >= 5
 
 
 def _refusal(importing, importer_id, path, arms):
