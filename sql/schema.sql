@@ -90,7 +90,7 @@ CREATE TABLE evals (
 -- One row a phase of a step. Written by `audit run` and `audit import`; one file an arm, seed and step.
 CREATE TABLE phases (
     step INTEGER NOT NULL, -- rollout step, 0-based; -1 for what belongs to no step
-    phase VARCHAR NOT NULL, -- sample, train, eval, checkpoint or preflight
+    phase VARCHAR NOT NULL, -- sample, estimate, measure, train, eval, checkpoint or preflight
     started_at TIMESTAMPTZ, -- UTC, local clock
     seconds DOUBLE NOT NULL -- wall time
 );
@@ -114,4 +114,32 @@ CREATE TABLE prompts (
     token_ids INTEGER[], -- the prompt as it was sent
     gold VARCHAR NOT NULL, -- the right answer
     template_sha256 VARCHAR -- of what surrounds the question
+);
+
+-- One row a state whose value was estimated by fresh rollouts: a token of a rollout, and what was expected before it.
+-- An optional table: a plan with an advantage_measurement has it.
+-- Written by `audit run`; one file an arm, seed and measured step.
+CREATE TABLE state_values (
+    step INTEGER NOT NULL, -- rollout step, 0-based
+    rollout_id INTEGER NOT NULL, -- which rollout of the step
+    position INTEGER NOT NULL, -- the token whose advantage is measured; the state is what stands before it
+    value DOUBLE, -- the critic's, before the batch trained it; null without a critic
+    advantage DOUBLE NOT NULL, -- as estimated, before the normalisation
+    update_advantage DOUBLE NOT NULL, -- what multiplied the ratio in the loss
+    monte_carlo_value DOUBLE NOT NULL, -- mean reward of fresh completions of the state
+    monte_carlo_value_error DOUBLE NOT NULL, -- its standard error
+    monte_carlo_advantage DOUBLE NOT NULL, -- mean reward after the token, minus that before it
+    monte_carlo_advantage_error DOUBLE NOT NULL, -- its standard error
+    rollouts INTEGER NOT NULL -- fresh completions of the state, and as many after the token unless it is the last
+);
+
+-- One row a measured step: do the estimated and the Monte Carlo advantages of its measured states push the weights the
+-- same way? An optional table beside state_values.
+-- Written by `audit run`; one file an arm, seed and measured step.
+CREATE TABLE update_directions (
+    step INTEGER NOT NULL, -- rollout step, 0-based
+    states INTEGER NOT NULL, -- measured states that the gradients are of
+    estimated_norm DOUBLE NOT NULL, -- Euclidean norm of the gradient with the advantages that the update had
+    monte_carlo_norm DOUBLE NOT NULL, -- with the Monte Carlo advantages
+    sum_norm DOUBLE NOT NULL -- of the sum of both gradients: the cosine follows from the three
 );

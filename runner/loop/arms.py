@@ -15,6 +15,10 @@ from audits.store.writer import RunWriter
 from runner.loop import evaluation, records
 from runner.loop.backend import Backend
 from runner.loop.checkpoints import Checkpoint, evaluate_checkpoint, open_sampler
+from runner.loop.credit.directions import directions
+from runner.loop.credit.estimation import Credit, CriticCredit, group_credit
+from runner.loop.credit.measurement import measure_states
+from runner.loop.credit.saved_critics import restore_critic, save_critic
 from runner.loop.faults import Trials
 from runner.loop.phases import PhaseLog
 from runner.loop.policy import Policy, create_policy, restore_policy, save_for_sampling, save_state
@@ -32,12 +36,13 @@ from runner.loop.training import Update, train_batch
 
 @dataclass(frozen=True)
 class Standing:
-    """Where an arm stands: its weights on the service, and the step to train next."""
+    """Where an arm stands: its weights on the service, its critic where it has one, and the step to train next."""
 
     arm: Arm
     policy: Policy
     states: SavedStates
     next_step: int
+    critic: CriticCredit | None = None
 
 
 def take_up(backend: Backend, writer: RunWriter, plan: Plan, arm: Arm) -> Standing:
@@ -48,9 +53,12 @@ def take_up(backend: Backend, writer: RunWriter, plan: Plan, arm: Arm) -> Standi
     """
     states = SavedStates(writer.run, arm.condition, arm.seed)
     state = rewind(writer, arm, states)
+    critic = None if arm.advantage is None else CriticCredit(plan.advantages[arm.advantage], arm.seed)
     if state is None:
-        return Standing(arm, create_policy(backend, plan, arm), states, 0)
-    return Standing(arm, restore_policy(backend, arm, state.path), states, state.step + 1)
+        return Standing(arm, create_policy(backend, plan, arm), states, 0, critic)
+    if critic is not None:
+        restore_critic(writer.run, arm.condition, arm.seed, state.slot, critic)
+    return Standing(arm, restore_policy(backend, arm, state.path), states, state.step + 1, critic)
 
 
 def train_arm(experiment: Experiment, arm: Arm, standing: Standing | None) -> None:
@@ -84,6 +92,7 @@ class _Training:
         self._experiment, self._backend, self._trials = experiment, backend, trials
         self._conduct, self._plan = experiment.conduct, experiment.plan
         self._arm, self._policy, self._states = standing.arm, standing.policy, standing.states
+        self._critic = standing.critic
         self._loss = self._plan.losses[self._arm.loss]
         self._first = standing.next_step
         self._saved_step = standing.next_step - 1
@@ -104,26 +113,29 @@ class _Training:
         log = PhaseLog(step)
         try:
             self._may_go_on("step")
-            batch = self._sample(log, step, prompts)
+            batch, sampler = self._sample(log, step, prompts)
             self._conduct.stop.check()
         except Stopped:
             # Nothing was trained in this step yet, so the weights are those after the step before.
             if self._saved_step < step - 1:
                 self._save(step - 1)
             raise
+        credit = self._credit(log, batch)
+        measured = self._measured(log, sampler, batch, credit)
         with log.timed("train"):
             updates_per_batch = self._plan.rollout.updates_per_batch
             updates = train_batch(
-                self._backend, self._policy, self._loss, self._plan.optimizer, batch, updates_per_batch
+                self._backend, self._policy, self._loss, self._plan.optimizer, batch, credit, updates_per_batch
             )
         if (step + 1) % self._conduct.options.save_every == 0 or step + 1 == self._experiment.steps:
             with log.timed("checkpoint"):
                 self._save(step)
         tables = {
-            "tokens": records.token_columns(batch, updates),
-            "rollouts": records.rollout_columns(batch),
+            "tokens": records.token_columns(batch, updates, credit),
+            "rollouts": records.rollout_columns(batch, one_advantage=self._critic is None),
             "updates": records.update_columns(self._plan, self._arm, self._policy.base_model, step, updates),
             "phases": records.phase_columns(log.phases),
+            **measured,
         }
         if self._loss.top_k is not None:
             tables["candidates"] = records.candidate_columns(batch, updates)
@@ -137,7 +149,41 @@ class _Training:
             self._conduct.stop.ask("budget")
         self._conduct.stop.check()
 
-    def _sample(self, log: PhaseLog, step: int, prompts: Sequence[Prompt]) -> RolloutBatch:
+    def _credit(self, log: PhaseLog, batch: RolloutBatch) -> Credit:
+        """Return the advantages of the batch's tokens; a critic then learns from it."""
+        if self._critic is None:
+            return group_credit(batch)
+        with log.timed("estimate"):
+            credit = self._critic.credit(self._backend, self._policy, batch)
+        entry = {"arm": self._arm.condition, "seed": self._arm.seed, **self._critic.described}
+        if batch.step == self._first:
+            self._conduct.note_executed("critics", entry, identity=("arm", "seed"))
+        return credit
+
+    def _measured(self, log: PhaseLog, sampler: Any, batch: RolloutBatch, credit: Credit) -> dict[str, records.Columns]:
+        """Return the tables of what was measured in this step; none where the plan measures nothing then."""
+        asked = self._plan.advantage_measurement
+        if asked is None or self._loss.kind == "preference" or batch.step % asked.every_steps:
+            return {}
+        with log.timed("measure"):
+            experiment, session = self._experiment, self._backend.stopping_on(self._conduct.stop)
+            grader = training_grader(experiment.task, experiment.renderer.chat)
+            measured = measure_states(
+                session, sampler, experiment.renderer, grader, batch, credit, asked, self._sampling, self._arm.seed
+            )
+            name = f"{self._conduct.writer.manifest.run_id}-{self._arm.name}-measured"
+            found = directions(session, self._policy, self._plan.optimizer, batch, measured, name)
+        tables = {"state_values": records.state_value_columns(batch.step, measured)}
+        if found is not None:
+            tables["update_directions"] = records.direction_columns(batch.step, found)
+        return tables
+
+    @property
+    def _sampling(self) -> SamplingSettings:
+        rollout = self._plan.rollout
+        return SamplingSettings(rollout.temperature, rollout.max_tokens, rollout.group_size, self._loss.top_k)
+
+    def _sample(self, log: PhaseLog, step: int, prompts: Sequence[Prompt]) -> tuple[RolloutBatch, Any]:
         experiment, rollout = self._experiment, self._plan.rollout
         with log.timed("checkpoint"):
             doing = f"{self._arm.name}, step {step}: publishing the weights to sample from"
@@ -147,22 +193,25 @@ class _Training:
             point = self._checkpoint(evaluation.step_checkpoint(step))
             evaluate_checkpoint(experiment, self._backend, point, experiment.curve_items, lambda: sampler, log)
         with log.timed("sample"):
-            return sample_batch(
+            batch = sample_batch(
                 self._backend.stopping_on(self._conduct.stop),
                 sampler,
                 experiment.renderer,
                 training_grader(experiment.task, experiment.renderer.chat),
                 prompts,
-                SamplingSettings(rollout.temperature, rollout.max_tokens, rollout.group_size, self._loss.top_k),
+                self._sampling,
                 seed=self._arm.seed,
                 step=step,
                 sampler_version=f"optim_step={step * rollout.updates_per_batch}",
             )
+        return batch, sampler
 
     def _save(self, step: int) -> None:
         slot = self._states.next_slot
         name = f"{self._conduct.writer.manifest.run_id}-{self._arm.name}-{'ab'[slot]}"
         path = save_state(self._backend, self._policy, name)
+        if self._critic is not None:
+            save_critic(self._conduct.writer.run, self._arm.condition, self._arm.seed, slot, self._critic)
         self._states.add(SavedState(step, path, slot))
         self._saved_step = step
 

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.plan.model import Arm, Plan
+from runner.loop.credit.directions import Directions
+from runner.loop.credit.estimation import Credit
+from runner.loop.credit.measurement import Measured
 from runner.loop.phases import Phase
 from runner.loop.prompts import Prompt
 from runner.loop.sampling import RolloutBatch, Sample
@@ -30,13 +34,19 @@ def prompt_columns(prompts: Sequence[Prompt]) -> Columns:
     }
 
 
-def token_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
-    """Return the tokens table of one step: one row a loss token, by update, rollout and position."""
+def token_columns(batch: RolloutBatch, updates: Sequence[Update], credit: Credit) -> Columns:
+    """Return the tokens table of one step: one row a loss token, by update, rollout and position.
+
+    Args:
+        batch: what was sampled.
+        updates: of this step.
+        credit: gives the critic's values, where there is one.
+    """
     pairs = [(update, rollout_id) for update in updates for rollout_id in update.rollout_ids]
     samples = [batch.samples[rollout_id] for _, rollout_id in pairs]
     lengths = np.array([len(sample.token_ids) for sample in samples])
     current = [logprobs for update in updates for logprobs in update.current_logprobs]
-    return {
+    columns = {
         "step": np.full(lengths.sum(), batch.step, np.int32),
         "update": np.repeat(np.array([update.update for update, _ in pairs], np.int8), lengths),
         "rollout_id": np.repeat(np.array([rollout_id for _, rollout_id in pairs], np.int32), lengths),
@@ -44,8 +54,11 @@ def token_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
         "token_id": np.concatenate([sample.token_ids for sample in samples]),
         "sampler_logprob": np.concatenate([sample.logprobs for sample in samples]),
         "current_logprob": np.concatenate(current),
-        "advantage": np.repeat(batch.advantages[[rollout_id for _, rollout_id in pairs]].astype(np.float32), lengths),
+        "advantage": np.concatenate([part for update in updates for part in update.advantages]).astype(np.float32),
     }
+    if credit.values is not None:
+        columns["value"] = np.concatenate([credit.values[rollout_id] for _, rollout_id in pairs]).astype(np.float32)
+    return columns
 
 
 def candidate_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns:
@@ -58,14 +71,18 @@ def candidate_columns(batch: RolloutBatch, updates: Sequence[Update]) -> Columns
         updates: of this step.
     """
     parts = [
-        _rollout_candidates(batch, update.update, rollout_id, current)
+        _rollout_candidates(batch, update.update, rollout_id, current, advantages)
         for update in updates
-        for rollout_id, current in zip(update.rollout_ids, update.candidate_logprobs, strict=True)
+        for rollout_id, current, advantages in zip(
+            update.rollout_ids, update.candidate_logprobs, update.advantages, strict=True
+        )
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _rollout_candidates(batch: RolloutBatch, update: int, rollout_id: int, current: NDArray[np.float32]) -> Columns:
+def _rollout_candidates(
+    batch: RolloutBatch, update: int, rollout_id: int, current: NDArray[np.float32], advantages: NDArray[np.float64]
+) -> Columns:
     candidates = batch.samples[rollout_id].candidates
     if candidates is None:
         raise ValueError("a rollout without candidates has no row here")
@@ -80,20 +97,24 @@ def _rollout_candidates(batch: RolloutBatch, update: int, rollout_id: int, curre
         "is_sampled": cell == 0,
         "sampler_logprob": candidates.sampler_logprobs[position, cell],
         "current_logprob": current[position, cell],
-        "advantage": np.full(count, batch.advantages[rollout_id], np.float32),
+        "advantage": advantages[position].astype(np.float32),
     }
 
 
-def rollout_columns(batch: RolloutBatch) -> Columns:
-    """Return the rollouts table of one step, one row a sampled completion."""
+def rollout_columns(batch: RolloutBatch, *, one_advantage: bool) -> Columns:
+    """Return the rollouts table of one step, one row a sampled completion.
+
+    Args:
+        batch: what was sampled.
+        one_advantage: whether all tokens of a rollout have its advantage over the group; a critic gives each its own.
+    """
     samples = batch.samples
-    return {
+    columns = {
         "step": np.full(len(samples), batch.step, np.int32),
         "rollout_id": np.arange(len(samples), dtype=np.int32),
         "group_id": batch.group_ids.astype(np.int32),
         "prompt_id": [sample.prompt.problem.prompt_id for sample in samples],
         "reward": [sample.grade.reward for sample in samples],
-        "advantage": batch.advantages,
         "n_tokens": [len(sample.token_ids) for sample in samples],
         "stop_reason": [sample.stop_reason for sample in samples],
         "sampler_version": [batch.sampler_version] * len(samples),
@@ -102,6 +123,7 @@ def rollout_columns(batch: RolloutBatch) -> Columns:
         "gold": [sample.prompt.problem.gold for sample in samples],
         "extraction": [sample.grade.extraction for sample in samples],
     }
+    return columns | ({"advantage": batch.advantages} if one_advantage else {})
 
 
 def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Sequence[Update]) -> Columns:
@@ -130,6 +152,17 @@ def update_columns(plan: Plan, arm: Arm, base_model: str, step: int, updates: Se
         "seconds_forward_backward": [update.seconds_forward_backward for update in updates],
         "seconds_optim": [update.seconds_optim for update in updates],
     }
+
+
+def state_value_columns(step: int, measured: Sequence[Measured]) -> Columns:
+    """Return the table of measured states of one step: one row a state."""
+    names = [field.name for field in fields(Measured)]
+    return {"step": [step] * len(measured)} | {name: [getattr(row, name) for row in measured] for name in names}
+
+
+def direction_columns(step: int, found: Directions) -> Columns:
+    """Return the table of update directions of one step: one row."""
+    return {"step": [step]} | {name: [value] for name, value in asdict(found).items()}
 
 
 def phase_columns(phases: Sequence[Phase]) -> Columns:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analysis.errors import AuditError
 from analysis.losses import build_loss
 from analysis.plan.model import Loss, Optimizer
 from runner.loop.backend import Backend
 from runner.loop.candidates import candidate_inputs
+from runner.loop.credit.estimation import Credit
 from runner.loop.policy import Policy, adam_params
 from runner.loop.sampling import RolloutBatch, Sample
 
@@ -35,6 +36,7 @@ class Update:
         sent: the optimiser settings as they were sent to the service.
         seconds_forward_backward: wall time.
         seconds_optim: wall time.
+        advantages: one array a rollout: what multiplied the ratio of each loss token.
         candidate_logprobs: one array a rollout: log pi of its loss tokens' candidates in the same pass, shape (n, c);
             empty where the loss needs none.
     """
@@ -47,6 +49,7 @@ class Update:
     sent: Mapping[str, float]
     seconds_forward_backward: float
     seconds_optim: float
+    advantages: tuple[NDArray[np.float64], ...]
     candidate_logprobs: tuple[NDArray[np.float32], ...] = ()
 
     @property
@@ -83,6 +86,7 @@ def train_batch(
     loss: Loss,
     optimizer: Optimizer,
     batch: RolloutBatch,
+    credit: Credit,
     updates_per_batch: int,
     clock: Clock = time.monotonic,
 ) -> list[Update]:
@@ -99,7 +103,7 @@ def train_batch(
             raise AuditError(
                 f"step {batch.step}, update {number}: every completion is empty, so there is no loss token"
             )
-        data = [rollout_datum(batch.samples[index], batch.advantages[index]) for index in rollout_ids]
+        data = [rollout_datum(batch.samples[index], credit.advantages[index]) for index in rollout_ids]
         where = f"step {batch.step}, update {number}"
         captured: list[Sequence[Any]] = []
         begun = clock()
@@ -118,16 +122,18 @@ def train_batch(
                 sent=sent,
                 seconds_forward_backward=between - begun,
                 seconds_optim=ended - between,
+                advantages=tuple(credit.advantages[index] for index in rollout_ids),
                 candidate_logprobs=tuple(values for values in found if values.ndim == 2),
             )
         )
     return done
 
 
-def rollout_datum(sample: Sample, advantage: float) -> "tinker.Datum":
+def rollout_datum(sample: Sample, advantage: ArrayLike) -> "tinker.Datum":
     """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets.
 
-    Where the sample has candidates, they are the targets of each position, the sampled token first.
+    The advantage is one number, or one a token. Where the sample has candidates, they are the targets of each
+    position, the sampled token first.
     """
     import tinker
 
@@ -138,7 +144,7 @@ def rollout_datum(sample: Sample, advantage: float) -> "tinker.Datum":
     columns: dict[str, NDArray[Any]] = {
         "target_tokens": np.asarray(sequence[1:], np.int64),
         "sampler_logprobs": np.concatenate([before, sample.logprobs]),
-        "advantages": np.concatenate([before, ones * np.float32(advantage)]),
+        "advantages": np.concatenate([before, ones * np.asarray(advantage, np.float32)]),
         "mask": np.concatenate([before, ones]),
     }
     if sample.candidates is not None:

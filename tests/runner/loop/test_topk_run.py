@@ -34,8 +34,8 @@ def trained(run_small, sealed, tmp_path_factory):
     """Return a finished pilot and each update's count of masked tokens, as `custom/hidden:sum` gave it."""
     hidden = {}
 
-    def recording(backend, policy, loss, optimizer, batch, updates_per_batch):
-        updates = real(backend, policy, loss, optimizer, batch, updates_per_batch)
+    def recording(backend, policy, loss, optimizer, batch, *rest):
+        updates = real(backend, policy, loss, optimizer, batch, *rest)
         if loss.top_k is not None:
             hidden.update({(batch.step, update.update): update.n_hidden for update in updates})
         return updates
