@@ -51,13 +51,14 @@ def render_html(
     if drawings is None:
         drawings = draw(model)
     boot = (_ROOT / "templates" / "boot.js").read_text(encoding="utf-8")
-    scripts = [script_of(), boot] if drawings else [boot]
+    vega = script_of() if drawings else ""
     page = _environment().get_template("templates/page.html.j2")
     return page.render(
         model=model,
         drawings=drawings,
-        scripts=scripts,
-        policy=_policy(scripts),
+        vega=vega,
+        boot=boot,
+        policy=_policy([vega, boot] if vega else [boot]),
         css=(_ROOT / "templates" / "page.css").read_text(encoding="utf-8"),
     )
 
