@@ -144,6 +144,10 @@ class Rows:
             if column.required or column.name in always or column.name in self._valued
         )
 
+    def forget(self, name: str) -> None:
+        """Leave a column out of the file, although some rows have a value in it."""
+        self._valued.discard(name)
+
     def spill(self) -> int:
         """Write what is in memory to disk, and return how many bytes of memory that frees."""
         import pyarrow.parquet as pq

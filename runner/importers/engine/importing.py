@@ -47,8 +47,9 @@ def import_run(
     for role, _ in arms:
         check_role(role)
     named, source = _named(words, arms)
+    _refuse_twice("--map", mapping)
     if source is not None:
-        _refuse_twice(arms)
+        _refuse_twice("--arm", arms)
     elif not arms:
         raise AuditError("name a source: `audit import PATH --out RUN`, or one an arm, as in --arm baseline=PATH")
     with Scratch(out) as scratch:
@@ -81,11 +82,11 @@ def _named(words: Sequence[str], arms: Pairs) -> tuple[str | None, Path | None]:
     return known, Path(rest[0]) if rest else None
 
 
-def _refuse_twice(arms: Pairs) -> None:
-    roles = [role for role, _ in arms]
-    for role in roles:
-        if roles.count(role) > 1:
-            raise AuditError(f"--arm {role} is given twice")
+def _refuse_twice(option: str, pairs: Pairs) -> None:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise AuditError(f"{option} {name} is given twice")
 
 
 def _read(named: str | None, source: Path, options: Options) -> Imported:

@@ -46,7 +46,7 @@ def read_json(path: Path) -> Record:
         content = opened.read()
     if not content.strip():
         raise AuditError(f"{path}: the file is empty")
-    return _parsed(content, str(path))
+    return parsed_object(content, str(path))
 
 
 def json_lines(path: Path) -> Iterator[Record]:
@@ -55,6 +55,11 @@ def json_lines(path: Path) -> Iterator[Record]:
     Raises:
         AuditError: a line is no JSON object, or the file has none; the line is named.
     """
+    yield from (record for _, record in numbered_json_lines(path))
+
+
+def numbered_json_lines(path: Path) -> Iterator[tuple[int, Record]]:
+    """Yield number and object of each line, as `json_lines` does."""
     held = False
     with open_source(path) as opened:
         for number, line in enumerate(whole_lines(opened, path), start=1):
@@ -63,7 +68,7 @@ def json_lines(path: Path) -> Iterator[Record]:
             where = f"{path}, line {number}"
             if not line.endswith(b"\n"):
                 where += " (the last, without a line end: cut off?)"
-            yield _parsed(line, where)
+            yield number, parsed_object(line, where)
             held = True
     if not held:
         raise AuditError(f"{path}: the file is empty")
@@ -127,6 +132,24 @@ def whole_lines(opened: BinaryIO, path: Path) -> Iterator[bytes]:
         yield line
 
 
+def parsed_object(content: bytes, where: str) -> Record:
+    """Return the JSON object that some bytes are.
+
+    Raises:
+        AuditError: they are no JSON, no object, or a key stands twice in one.
+    """
+    try:
+        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+    except UnicodeDecodeError as error:
+        raise AuditError(f"{where}: not UTF-8 text (byte {error.start})") from error
+    except (ValueError, RecursionError) as error:
+        # ValueError: not JSON, cut off, an integer of thousands of digits, or a key that stands twice.
+        raise AuditError(f"{where}: not readable as JSON ({error!s:.200})") from error
+    if not isinstance(found, dict):
+        raise AuditError(f"{where}: a JSON object is needed, found {type(found).__name__}")
+    return Record(found, where)
+
+
 def _open_raw(path: Path) -> BinaryIO:
     try:
         # Opening a pipe would wait for a writer.
@@ -138,19 +161,6 @@ def _open_raw(path: Path) -> BinaryIO:
         raise AuditError(f"{path}: there is no such file") from None
     except OSError as error:
         raise AuditError(f"{path}: not readable ({error.strerror})") from error
-
-
-def _parsed(content: bytes, where: str) -> Record:
-    try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
-    except UnicodeDecodeError as error:
-        raise AuditError(f"{where}: not UTF-8 text (byte {error.start})") from error
-    except (ValueError, RecursionError) as error:
-        # ValueError: not JSON, cut off, an integer of thousands of digits, or a key that stands twice.
-        raise AuditError(f"{where}: not readable as JSON ({error!s:.200})") from error
-    if not isinstance(found, dict):
-        raise AuditError(f"{where}: a JSON object is needed, found {type(found).__name__}")
-    return Record(found, where)
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
