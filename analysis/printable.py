@@ -2,11 +2,13 @@
 
 import unicodedata
 
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# They join the letters of many scripts and the parts of an emoji.
+_JOINERS = frozenset("\u200c\u200d")
 
 
 def printable(text: str, *, limit: int | None = None) -> str:
-    """Return the text with control, bidirectional and surrogate characters shown as escapes.
+    """Return the text with control, invisible, bidirectional and surrogate characters shown as escapes.
 
     Args:
         text: any text; newlines and tabs are escaped too, so one value stays on one line.
@@ -15,7 +17,7 @@ def printable(text: str, *, limit: int | None = None) -> str:
     cut = text if limit is None or len(text) <= limit else text[:limit]
     safe = "".join(
         character
-        if unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} and character not in _BIDI
+        if unicodedata.category(character) not in _ESCAPED or character in _JOINERS
         else character.encode("unicode_escape").decode("ascii")
         for character in cut
     )

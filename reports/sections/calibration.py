@@ -30,7 +30,6 @@ def build(inputs: ReportInputs) -> Section:
             id="calibration",
             title=_TITLE,
             takeaway="No loss tokens were logged, so the sampler's probabilities cannot be held against the policy's.",
-            commands=again,
         )
     arms = list(dict.fromkeys(own.arm for own in inputs.calibration))
     shown = [own for own in inputs.calibration if own.arm in arms[:SHOWN_ARMS]]

@@ -44,7 +44,6 @@ def build(inputs: ReportInputs) -> Section:
             id="drift",
             title="Drift from the sampler",
             takeaway="No drift was measured, so nothing is known here about how far the policy moved from its sampler.",
-            commands=command_line,
         )
     rows, notes = _sampled(inputs.drift)
     return Section(

@@ -61,7 +61,6 @@ def build(inputs: ReportInputs) -> GateSection:
             id="gate",
             title="Activation gate",
             takeaway="This run has no gate result: nothing here shows that the treatment was active.",
-            commands=(Command("gate-command", "the gate", command("audit", "gate", inputs.run)),),
         )
     profiled = [check for check in gate.checks if check.steps]
     shown = profiled[:SHOWN_PROFILES]

@@ -130,7 +130,7 @@ def _figure(name: str, report: DecisionReport, criterion: CriterionResult, readi
         id=name,
         label=f"Forest chart of {text(criterion.id, LABEL_LIMIT)}. {sentence}",
         takeaway=f"{text(criterion.id, LABEL_LIMIT)} ({text(criterion.metric, LABEL_LIMIT)})",
-        caption=_caption(criterion, scale) + undrawn,
+        caption=f"{lines_drawn(criterion, scale)} {_marks(drawn)}{undrawn}",
         chart=Forest(
             unit=scale.unit,
             rows=rows,
@@ -146,8 +146,9 @@ def drawable(result: CriterionResult) -> bool:
     return all(math.isfinite(value) for value in (result.estimate, result.lower, result.upper))
 
 
-def _caption(criterion: CriterionResult, scale: Scale) -> str:
-    return f"{lines_drawn(criterion, scale)} Filled mark: the method that decides. Open mark: exploratory."
+def _marks(drawn: list[_Reading]) -> str:
+    filled = [f"Filled mark: {text(item.method, LABEL_LIMIT)}, {item.role}." for item in drawn if item.main]
+    return " ".join([*filled, *(["Open mark: exploratory."] if len(drawn) > len(filled) else [])])
 
 
 def lines_drawn(criterion: CriterionResult, scale: Scale) -> str:

@@ -27,9 +27,11 @@ def build(inputs: ReportInputs) -> Section:
     """Return the section of the masks' thresholds."""
     curves = [curve for curve in inputs.mask_curves if curve.shares]
     if not curves:
+        # Rows of drift are made of loss tokens.
         why = (
-            "the loss tokens were not logged, or no loss of the plan masks by the sampled token's probability or clips "
-            "its ratio"
+            "no loss of the plan masks by the sampled token's probability or clips its ratio"
+            if inputs.drift
+            else "the loss tokens were not logged"
         )
         return Section(
             id="mask_curve",
@@ -38,10 +40,12 @@ def build(inputs: ReportInputs) -> Section:
             commands=(
                 Command(
                     "mask_curve-command",
-                    "the curve of any rule, where loss tokens were logged",
+                    "the curve of any rule",
                     command("audit", "drift", inputs.run, "--curve", "binary_tv"),
                 ),
-            ),
+            )
+            if inputs.drift
+            else (),
         )
     figures = (_figure(f"mask_curve-{place}", curve) for place, curve in enumerate(curves))
     return Section(

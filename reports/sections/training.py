@@ -53,7 +53,6 @@ def build(inputs: ReportInputs) -> Section:
             id="training",
             title="Training curves",
             takeaway="Neither rollouts nor loss tokens were logged, so nothing is known here about how training went.",
-            commands=again,
         )
     shown, notes = sampled(
         inputs.training,

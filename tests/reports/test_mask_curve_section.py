@@ -9,8 +9,8 @@ from audits.engine.counterfactual import CURVE_THRESHOLDS, Rule, RuleShare
 from reports.sections.mask_curve import build
 
 
-def _section(*curves):
-    return build(SimpleNamespace(run="runs/full", mask_curves=curves))
+def _section(*curves, drift=()):
+    return build(SimpleNamespace(run="runs/full", mask_curves=curves, drift=drift))
 
 
 def _flat(value, updates=(0, 1), arms=("dppo",), taken=1):
@@ -80,7 +80,9 @@ def test_many_arms_and_updates_are_cut_and_counted():
     assert "in update 8." in section.takeaway
 
 
-def test_without_curves_the_section_says_so():
-    section = _section()
-    assert "No share was measured over thresholds" in section.takeaway
-    assert section.commands
+def test_without_curves_the_section_says_why():
+    without_tokens, without_rule = _section(), _section(drift=("a row",))
+    assert without_tokens.takeaway == "No share was measured over thresholds: the loss tokens were not logged."
+    assert not without_tokens.commands
+    assert "no loss of the plan masks" in without_rule.takeaway
+    assert without_rule.commands

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from reports.display import beside, block, command, decimals, number, signed
+from reports.display import beside, block, command, decimals, number, signed, text
 from reports.emitters.markdown import render_markdown
 from reports.model import build_report
 from reports.parts import ReportInputs
@@ -192,6 +192,21 @@ def test_an_empty_run_claims_nothing(pages):
     assert not any(item.figures for item in model.sections)
 
 
+def test_no_command_is_printed_for_what_was_never_logged(pages):
+    """`audit sql` and `audit gate` refuse where their tables or plan are missing."""
+    model = build_report(ReportInputs(**pages["empty"]))
+    for name in ("gate", "drift", "mask_curve", "calibration", "training"):
+        assert not section(model, name).commands
+
+
+def test_the_forest_s_caption_names_only_marks_that_are_drawn(make):
+    for exploratory in (make.decision().exploratory, ()):
+        page = make.page(decision=make.decision(verdict="void", exploratory=exploratory))
+        caption = section(build_report(ReportInputs(**page)), "interval").figures[0].caption
+        assert "Filled mark: paired_hoeffding, registered, decides nothing." in caption
+        assert ("Open mark" in caption) == bool(exploratory)
+
+
 def test_data_without_numbers_say_so_and_draw_nothing_false(pages):
     model = build_report(ReportInputs(**pages["not_numbers"]))
     said = " ".join(texts(model))
@@ -352,3 +367,8 @@ def test_no_control_character_and_no_endless_text_reaches_a_page(make):
     for value in texts(model):
         assert len(value) < 60_000
         assert not any((unicodedata.category(c) in {"Cc", "Cs"} and c != "\n") or c == "\u202e" for c in value)
+
+
+def test_characters_that_nobody_sees_are_escaped_and_those_that_join_letters_stay():
+    assert text("a\u200bb\ufeff\U000e0041\u00ad\u2066") == "a\\u200bb\\ufeff\\U000e0041\\xad\\u2066"
+    assert text("क्‍ष") == "क्‍ष"
