@@ -201,7 +201,8 @@ def _append(rows: Rows, record: Record, step: int, sequences: dict[int, int], se
 def _entropies(record: Record, places: Sequence[int], length: int) -> Sequence[float | None]:
     if record.values.get("entropy") is None:
         return [None] * len(places)
-    return floats(record, "entropy", aligned(record, "entropy", length), places)
+    values = aligned(record, "entropy", length)
+    return [None if values[place] is None else floats(record, "entropy", values, [place])[0] for place in places]
 
 
 def _check_one_turn(record: Record, mask: Sequence[bool], places: Sequence[int]) -> None:

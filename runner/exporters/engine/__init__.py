@@ -1,0 +1,1 @@
+"""What every exporter shares: how it is found, where it may write, and the rows of a run."""
