@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _VALUE_BYTES = 64
 # A row group of the file that is made of the rows. It must not depend on what was spilled when.
 _GROUP_BYTES = 32 << 20
+# Rows of a part on disk that are read again at a time.
+_PART_ROWS = 4096
 _SHOWN = 100
 
 
@@ -97,7 +99,9 @@ class Rows:
         self._scratch, self._number = scratch, number
         self._known = {column.name for column in table.columns}
         self._valued: set[str] = set()
-        self._pending: list[Mapping[str, Any]] = []
+        # Columns of the rows in memory; one whose last rows have no value is shorter.
+        self._columns: dict[str, list[Any]] = {}
+        self._in_parts = 0
         self._parts: list[Path] = []
         self._rows = 0
         self._group = 0
@@ -115,16 +119,20 @@ class Rows:
         Raises:
             ValueError: the table has no such column.
         """
-        size = _VALUE_BYTES * len(row)
+        size, place = _VALUE_BYTES * len(row), self._rows - self._in_parts
         for name, value in row.items():
             if value is None:
                 continue
-            if name not in self._known:
-                raise ValueError(f"table {self.table.name} has no column {name}")
-            self._valued.add(name)
-            if isinstance(value, str | list | tuple):
-                size += len(value) if isinstance(value, str) else _VALUE_BYTES * len(value)
-        self._pending.append(row)
+            column = self._columns.get(name)
+            if column is None:
+                column = self._column(name)
+            if len(column) < place:
+                column.extend([None] * (place - len(column)))
+            column.append(value)
+            if isinstance(value, str):
+                size += len(value)
+            elif isinstance(value, list | tuple):
+                size += _VALUE_BYTES * len(value)
         self._rows += 1
         self._group += size
         if self._group >= _GROUP_BYTES:
@@ -153,12 +161,15 @@ class Rows:
         import pyarrow.parquet as pq
 
         freed = self.held
-        if self._pending:
+        if self._rows > self._in_parts:
             path = self._scratch.part(f"{self.table.name}-{self._number}-{len(self._parts)}.parquet")
             # Without statistics, which know no NaN: a question about its range would be answered from them.
-            pq.write_table(self._in_memory(), path, compression="zstd", compression_level=1, write_statistics=False)
+            pq.write_table(
+                self._in_memory(), path, _PART_ROWS, compression="zstd", compression_level=1, write_statistics=False
+            )
             self._parts.append(path)
-            self._pending, self.held = [], 0
+            self._columns, self.held, self._in_parts = {}, 0, self._rows
+            _give_back_memory()
         return freed
 
     def groups(self) -> Iterator[Any]:
@@ -175,6 +186,7 @@ class Rows:
                 batch, seen = batch.slice(end - seen), end
                 if end > done:
                     yield pa.concat_tables(waiting).combine_chunks()
+                    _give_back_memory()
                 waiting, done = [], end
                 end = next(ends, self._rows + 1)
             if batch.num_rows:
@@ -207,6 +219,9 @@ class Rows:
 
     def register(self, connection: "duckdb.DuckDBPyConnection", name: str) -> None:
         """Make the rows a view of a database."""
+        if self._parts:
+            # What is asked several times is converted once.
+            self._scratch.hold(-self.spill())
         connection.register(f"{name}_in_memory", self._in_memory())
         parts = [f'FROM "{name}_in_memory"']
         if self._parts:
@@ -218,7 +233,9 @@ class Rows:
         import pyarrow.parquet as pq
 
         for path in self._parts:
-            yield pq.read_table(path, columns=names)
+            with pq.ParquetFile(path) as part:
+                for number in range(part.num_row_groups):
+                    yield part.read_row_group(number, columns=names)
         in_memory = self._in_memory()
         yield in_memory.select(names) if names else in_memory
 
@@ -226,8 +243,27 @@ class Rows:
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column.name, column.arrow_type) for column in self.table.columns])
-        arrays = [arrow_array([row.get(field.name) for row in self._pending], field.type) for field in schema]
+        n = self._rows - self._in_parts
+        arrays = []
+        for field in schema:
+            values = self._columns.get(field.name)
+            if values is not None:
+                values.extend([None] * (n - len(values)))
+            arrays.append(pa.nulls(n, field.type) if values is None else arrow_array(values, field.type))
         return pa.table(arrays, schema=schema)
+
+    def _column(self, name: str) -> list[Any]:
+        if name not in self._known:
+            raise ValueError(f"table {self.table.name} has no column {name}")
+        self._valued.add(name)
+        return self._columns.setdefault(name, [])
+
+
+def _give_back_memory() -> None:
+    """Return what Arrow holds and does not use to the system: its pool would grow with each part and group."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 class Prompts:

@@ -139,7 +139,7 @@ def parsed_object(content: bytes, where: str) -> Record:
         AuditError: they are no JSON, no object, or a key stands twice in one.
     """
     try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+        found = _DECODER.decode(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise AuditError(f"{where}: not UTF-8 text (byte {error.start})") from error
     except (ValueError, RecursionError) as error:
@@ -169,3 +169,6 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in found if sum(key == other for other, _ in pairs) > 1)
         raise ValueError(f'key "{twice:.80}" stands twice in one object')
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_each_key_once)

@@ -49,7 +49,7 @@ class OutcomeRows:
 
     def __init__(self, source: Path, table: Table, layout: Layout, arm: str, scratch: Scratch) -> None:
         self._source, self._table, self._layout, self._arm, self._scratch = source, table, layout, arm, scratch
-        self._readers = [(name, column, FIELDS[name].read) for name, column in layout.columns.items()]
+        self._others = [(name, column) for name, column in layout.columns.items() if name != "item_id"]
         self._derives_correct = layout.columns.get("correct") not in table.columns
         self._faults: dict[str, _Faults] = {}
         self._given: dict[str, bool] = {}
@@ -108,8 +108,8 @@ class OutcomeRows:
                 raise no_column(self._source, self._table, column)
             raise AuditError(f'{self._where(number)}: column "{short(column)}" is empty: an item needs an id')
         values = {"item_id": item}
-        for name, column, _ in self._readers:
-            if name != "item_id":
+        for name, column in self._others:
+            if found.get(column) is not None:
                 value = self._read(name, column, number, item, found)
                 if value is not None and not (value == "" and self._table.blank_is_absent):
                     values[name] = value
