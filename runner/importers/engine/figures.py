@@ -39,7 +39,7 @@ class Figures:
             if not is_number(value):
                 self._no_numbers.add(name)
                 continue
-            if name in kept:
+            if kept.get(name, value) != value:
                 self._again.add(step)
             kept[name] = float(value)
 
@@ -56,11 +56,11 @@ class Figures:
         return scalars if scalars else None
 
     def notes(self) -> Iterator[str]:
-        """Yield what is to be said of steps that were logged again."""
+        """Yield what is to be said of steps that were logged again with other numbers."""
         if self._again:
             steps = few([str(step) for step in sorted(self._again)])
             again = counted(len(self._again), "step")
-            yield f"{again} logged more than once ({steps}): the last number of each key was taken"
+            yield f"{again} logged again with other numbers ({steps}): the last number of each key was taken"
 
     def ignored(self, where: str) -> Iterator[str]:
         """Yield which keys were left out."""
