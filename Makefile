@@ -5,10 +5,21 @@ BIN := $(VENV)/bin
 BENCH_SIZES ?= 15M
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow bench parity lint format clean
+.PHONY: demo study test test-slow bench parity lint format clean
 
 demo: $(STAMP)
 	$(BIN)/audit demo --out runs
+
+# The critic study at demo size, ended by a signal on the way and resumed.
+study: $(STAMP)
+	rm -rf runs/study
+	$(BIN)/audit run critic_study_demo --out runs/study & run=$$!; \
+	until [ "$$(grep -c '"event": *"step"' runs/study/progress.jsonl 2>/dev/null || true)" -ge 30 ] 2>/dev/null; do \
+		kill -0 $$run || exit 1; sleep 1; done; \
+	kill -TERM $$run; wait $$run; test $$? -eq 130
+	$(BIN)/audit run critic_study_demo --out runs/study --resume
+	$(BIN)/audit critic runs/study
+	$(BIN)/audit report runs/study
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -m "not slow"
@@ -20,6 +31,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/decisions.py
 	PYTHONPATH=tests $(BIN)/python tests/bench/gate.py --sizes $(BENCH_SIZES)
 	PYTHONPATH=tests $(BIN)/python tests/bench/integrity.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/report.py
 
 # Executes the official loss from a checkout of sail-sg/Stable-RL at the pinned commit, which nothing else needs.
 parity: $(STAMP)

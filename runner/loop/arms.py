@@ -22,6 +22,7 @@ from runner.loop.credit.saved_critics import restore_critic, save_critic
 from runner.loop.faults import Trials
 from runner.loop.phases import PhaseLog
 from runner.loop.policy import Policy, create_policy, restore_policy, save_for_sampling, save_state
+from runner.loop.preferences import pairs_of
 from runner.loop.progress import StepReport
 from runner.loop.prompts import Prompt
 from runner.loop.resume import rewind
@@ -123,10 +124,7 @@ class _Training:
         credit = self._credit(log, batch)
         measured = self._measured(log, sampler, batch, credit)
         with log.timed("train"):
-            updates_per_batch = self._plan.rollout.updates_per_batch
-            updates = train_batch(
-                self._backend, self._policy, self._loss, self._plan.optimizer, batch, credit, updates_per_batch
-            )
+            updates = self._train(batch, credit)
         if (step + 1) % self._conduct.options.save_every == 0 or step + 1 == self._experiment.steps:
             with log.timed("checkpoint"):
                 self._save(step)
@@ -142,6 +140,19 @@ class _Training:
         self._conduct.writer.write_step(self._arm.condition, self._arm.seed, step, tables)
         self._conduct.pace.note("step", log.seconds)
         self._conduct.note_step(self._report(batch, updates, log))
+
+    def _train(self, batch: RolloutBatch, credit: Credit) -> list[Update]:
+        pairs = None
+        if self._loss.kind == "preference":
+            pairs = pairs_of(self._backend, self._base_sampler, batch)
+        per_batch = self._plan.rollout.updates_per_batch
+        return train_batch(
+            self._backend, self._policy, self._loss, self._plan.optimizer, batch, credit, per_batch, pairs
+        )
+
+    @functools.cached_property
+    def _base_sampler(self) -> Any:
+        return open_sampler(self._backend, base_model=self._plan.base_model)
 
     def _may_go_on(self, work: str) -> None:
         """Give up before work that would end after the plan's budget, or that nobody wants any longer."""

@@ -15,6 +15,7 @@ from runner.loop.backend import Backend
 from runner.loop.candidates import candidate_inputs
 from runner.loop.credit.estimation import Credit
 from runner.loop.policy import Policy, adam_params
+from runner.loop.preferences import Pairs, no_preference, pairs_weights, preference_datum
 from runner.loop.sampling import RolloutBatch, Sample
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Update:
         sent: the optimiser settings as they were sent to the service.
         seconds_forward_backward: wall time.
         seconds_optim: wall time.
-        advantages: one array a rollout: what multiplied the ratio of each loss token.
+        advantages: one array a rollout: what multiplied the ratio of each loss token; of a preference loss minus the
+            loss's derivative by the token's log-probability.
         candidate_logprobs: one array a rollout: log pi of its loss tokens' candidates in the same pass, shape (n, c);
             empty where the loss needs none.
     """
@@ -88,9 +90,21 @@ def train_batch(
     batch: RolloutBatch,
     credit: Credit,
     updates_per_batch: int,
+    pairs: Pairs | None = None,
     clock: Clock = time.monotonic,
 ) -> list[Update]:
     """Run all updates of one rollout batch, in order; each sampled token is used once.
+
+    Args:
+        backend: the service.
+        policy: what is trained.
+        loss: the arm's.
+        optimizer: the plan's.
+        batch: what was sampled.
+        credit: the advantages of its tokens.
+        updates_per_batch: how many minibatches.
+        pairs: of the batch, for a preference loss and no other.
+        clock: gives seconds.
 
     Raises:
         AuditError: the service refused a request or went away, or a minibatch has no loss token.
@@ -98,35 +112,69 @@ def train_batch(
     evaluate = build_loss(loss)
     done = []
     for number, members in enumerate(minibatches(batch.group_ids, updates_per_batch)):
-        rollout_ids = tuple(int(index) for index in members if len(batch.samples[index].token_ids))
-        if not rollout_ids:
-            raise AuditError(
-                f"step {batch.step}, update {number}: every completion is empty, so there is no loss token"
-            )
-        data = [rollout_datum(batch.samples[index], credit.advantages[index]) for index in rollout_ids]
         where = f"step {batch.step}, update {number}"
+        share = _laid_out(batch, members, credit, pairs, evaluate)
+        if not share.rollout_ids:
+            raise AuditError(f"{where}: every completion is empty, so there is no loss token")
         captured: list[Sequence[Any]] = []
         begun = clock()
-        metrics = _forward_backward(backend, policy, data, _capturing(evaluate, captured), where)
+        metrics = _forward_backward(backend, policy, share.data, _capturing(share.loss, captured), where)
         between = clock()
-        found = _completion_part(captured[-1], [batch.samples[index] for index in rollout_ids])
         sent = _optim_step(backend, policy, optimizer, where)
         ended = clock()
+        found = _completion_part(captured[-1], [batch.samples[index] for index in share.rollout_ids])
+        current = [values if values.ndim == 1 else values[:, 0] for values in found]
+        advantages = share.advantages or pairs_weights(pairs, share.rollout_ids, current, loss)
+        order = np.argsort(share.rollout_ids)
         done.append(
             Update(
                 update=number,
-                rollout_ids=rollout_ids,
-                current_logprobs=tuple(values if values.ndim == 1 else values[:, 0] for values in found),
+                rollout_ids=tuple(share.rollout_ids[place] for place in order),
+                current_logprobs=tuple(current[place] for place in order),
                 loss=float(metrics["loss:sum"]),
                 n_hidden=int(metrics["custom/hidden:sum"]),
                 sent=sent,
                 seconds_forward_backward=between - begun,
                 seconds_optim=ended - between,
-                advantages=tuple(credit.advantages[index] for index in rollout_ids),
-                candidate_logprobs=tuple(values for values in found if values.ndim == 2),
+                advantages=tuple(advantages[place] for place in order),
+                candidate_logprobs=tuple(found[place] for place in order if found[place].ndim == 2),
             )
         )
     return done
+
+
+@dataclass(frozen=True)
+class _Minibatch:
+    """What one update sends: its rollouts, their data and the loss.
+
+    `advantages` are empty where they follow from the update's own forward pass.
+    """
+
+    rollout_ids: list[int]
+    data: list["tinker.Datum"]
+    loss: Callable[..., Any]
+    advantages: list[NDArray[np.float64]]
+
+
+def _laid_out(
+    batch: RolloutBatch,
+    members: NDArray[np.int64],
+    credit: Credit,
+    pairs: Pairs | None,
+    evaluate: Callable[..., Any],
+) -> _Minibatch:
+    filled = [int(index) for index in members if len(batch.samples[index].token_ids)]
+    if pairs is None:
+        data = [rollout_datum(batch.samples[index], credit.advantages[index]) for index in filled]
+        return _Minibatch(filled, data, evaluate, [credit.advantages[index] for index in filled])
+    paired = pairs.of(members)
+    if paired:
+        data = [preference_datum(batch.samples[index], pairs.base_logprobs[index]) for index in paired]
+        return _Minibatch(paired, data, evaluate, [])
+    # All alike: the step is taken without a gradient, as every other loss takes it where all advantages are 0.
+    nothing = [np.zeros(len(batch.samples[index].token_ids)) for index in filled]
+    data = [rollout_datum(batch.samples[index], zeros) for index, zeros in zip(filled, nothing, strict=True)]
+    return _Minibatch(filled, data, no_preference, nothing)
 
 
 def rollout_datum(sample: Sample, advantage: ArrayLike) -> "tinker.Datum":
