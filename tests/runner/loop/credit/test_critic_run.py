@@ -57,7 +57,8 @@ def ask(trained):
 def test_a_critic_s_tokens_have_values_and_the_advantages_that_follow_from_them(ask):
     for step in range(3):
         rows = ask(
-            "SELECT rollout_id, value, tokens.advantage, reward FROM tokens JOIN rollouts USING (arm, seed, step, rollout_id) "
+            "SELECT rollout_id, value, tokens.advantage, reward FROM tokens "
+            "JOIN rollouts USING (arm, seed, step, rollout_id) "
             f"WHERE arm = 'ppo' AND step = {step} ORDER BY rollout_id, position"
         )
         ids, values, advantages, rewards = (np.array(column) for column in zip(*rows, strict=True))
