@@ -1,19 +1,20 @@
 """`audit report`: three formats, two runs, and nothing recorded."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
-from made_run import change_json, made_plan, right, rollouts, tokens, write_experiment
-from made_run import evals as outcomes_of
+from large_run import write_large_run
+from made_run import made_plan, right, write_experiment
 
 from audits.store.looks import read_looks
 from audits.store.reader import open_run
-from audits.store.writer import RunWriter
 from reports.emitters.html import render_html
 from runner.pages import build_page
 
 SIZE_LIMIT = 1_500_000
-ITEMS, STEPS = 1319, 50
 
 
 @pytest.fixture
@@ -53,6 +54,16 @@ def test_an_unknown_format_and_a_place_that_cannot_be_written_are_refused(audit,
     )
 
 
+@pytest.mark.parametrize("place", ["plan.json", "run.json", "files.jsonl", "evals/page.html", "../pilot/plan.json"])
+def test_a_page_replaces_no_file_of_a_run(audit, full, place):
+    before = {path: path.read_bytes() for path in full.parent.rglob("*.json*")}
+    refused = audit("report", full, "--format", "json", "--out", full / place)
+    assert refused.exit_code == 2
+    assert "whose own files a page must not replace" in refused.stderr
+    assert {path: path.read_bytes() for path in full.parent.rglob("*.json*")} == before
+    assert audit("report", full, "--format", "json", "--out", full / "report.json").exit_code == 0
+
+
 def test_two_runs_are_compared_on_one_page(audit, full, tmp_path):
     other = write_experiment(
         tmp_path / "other", made_plan(optimizer__learning_rate=5e-4), scores={"grpo": right(3), "dppo": right(20)}
@@ -79,35 +90,7 @@ def test_a_run_compared_with_itself_differs_in_nothing(audit, full):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """Two arms, 50 steps of 64 rollouts, and 1,319 items with answers of a few hundred characters."""
-
-    def step_tokens(arm, seed, step):
-        rows = [(update, -0.5, -0.5 - 0.02 * update - 0.001 * (n % 7), 1.0 if n % 2 else -1.0)
-                for update in (0, 1) for n in range(512)]  # fmt: skip
-        rows += [(1, -0.5, -0.2, 1.0)] * 24
-        return tokens(rows, step)
-
-    plan = made_plan(
-        task__test_items=ITEMS, rollout__rollout_batches=STEPS, activation_gate__pilot_steps=5,
-        title="Two arms on 1,319 items",
-    )  # fmt: skip
-    full = write_experiment(
-        tmp_path_factory.mktemp("large"), plan, scores=None, tokens_of=step_tokens,
-        rollouts_of=lambda arm, seed, step: rollouts(step, [float((n + step) % 3 == 0) for n in range(64)]),
-        status="running",
-    )  # fmt: skip
-    run = open_run(full)
-    writer = RunWriter.reopen(full)
-    for number, record in enumerate(run.manifest.arms):
-        scores = [float((item * 7 + number * (item % 5)) % 3 > 0) for item in range(ITEMS)]
-        texts = [
-            f"Item {item}: " + "she has 12 apples and gives 3 away, " * 9 + f"#### {item}" for item in range(ITEMS)
-        ]
-        extra = {"completion": texts, "extracted": [str(item) for item in range(ITEMS)],
-                 "gold": [str(item) for item in range(ITEMS)], "stop_reason": "stop", "n_tokens": 120}  # fmt: skip
-        writer.write_evals(record.arm, record.seed, "final", outcomes_of(scores, **extra))
-    change_json(full / "run.json", status="complete")
-    return full
+    return write_large_run(tmp_path_factory.mktemp("large"))
 
 
 def test_a_page_of_1319_items_stays_under_a_megabyte_and_a_half(audit, large):
@@ -120,3 +103,26 @@ def test_a_page_of_1319_items_stays_under_a_megabyte_and_a_half(audit, large):
 def test_the_page_is_the_one_that_is_built_in_one_process(audit, full):
     audit("report", full)
     assert (full / "report.html").read_text(encoding="utf-8") == render_html(build_page(open_run(full)))
+
+
+@pytest.mark.slow
+def test_the_same_run_gives_the_same_bytes_wherever_and_whenever_it_is_asked(audit, full, tmp_path):
+    audit("decide", full, "--method", "paired_bootstrap")
+    audit("decide", full)
+    assert len(read_looks(full)) == 2
+    pages = []
+    surroundings = [
+        {"TZ": "UTC", "LANG": "C", "LC_ALL": "C", "PYTHONHASHSEED": "1", "COLUMNS": "60"},
+        {"TZ": "Asia/Kathmandu", "LANG": "de_DE.UTF-8", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "2", "COLUMNS": "200"},
+        # The third finds the second's script in the cache.
+        {"TZ": "America/St_Johns", "LANG": "C.UTF-8", "PYTHONHASHSEED": "3", "OMP_NUM_THREADS": "1"},
+    ]
+    for number, variables in enumerate(surroundings):
+        folder = tmp_path / f"elsewhere {number}"
+        folder.mkdir()
+        cache = {"RUNAUDIT_CACHE": str(tmp_path / f"cache{min(number, 1)}")}
+        command = [sys.executable, "-m", "runner.cli.main", "report", str(full), "--out", "page.html"]
+        subprocess.run(command, cwd=folder, env=os.environ | variables | cache, check=True, capture_output=True)
+        pages.append((folder / "page.html").read_bytes())
+    assert b"paired_bootstrap" in pages[0]
+    assert pages[0] == pages[1] == pages[2]
