@@ -84,7 +84,17 @@ def _target(run: Path, out: Path | None, name: str) -> Path:
 
     if out is None and not is_local(run):
         raise AuditError(f"{run}: the page cannot be written there. Name a file of this machine with --out")
-    return out if out is not None else run / name
+    if out is None:
+        return run / name
+    whole = out.resolve()
+    holder = next((folder for folder in whole.parents if (folder / "run.json").is_file()), None)
+    page = whole.parent == holder and (whole.suffix in {".html", ".md"} or whole.stem in {"report", "comparison"})
+    if holder is not None and not page:
+        raise AuditError(
+            f"{out}: lies in the run {holder}, whose own files a page must not replace. Inside a run a page is an "
+            ".html or .md file beside run.json, or report.json; any place outside it is free"
+        )
+    return out
 
 
 def _write(target: Path, page: bytes) -> None:
