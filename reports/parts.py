@@ -113,10 +113,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column; numeric columns are set right in tabular figures."""
+    """A table's column; numeric ones are set right in tabular figures, a status (sign, space, word) has its colour."""
 
     name: str
     numeric: bool = False
+    status: bool = False
 
 
 @dataclass(frozen=True)

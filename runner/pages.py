@@ -1,6 +1,6 @@
 """Gathers what the report shows of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from audits.engine.decision import DecisionReport
     from reports.model import ReportModel
     from reports.parts import ComparisonInputs, ReportInputs
+
+SHOWN_FILES = 20
 
 
 def build_page(run: Run) -> "ReportModel":
@@ -168,9 +170,27 @@ def _provenance(run: Run) -> dict[str, str]:
         facts["gate sha256"] = manifest.pilot.gate_sha256
     facts |= {f"git {key}": str(value) for key, value in manifest.git.items() if value is not None}
     facts |= {f"backend {key}": str(value) for key, value in manifest.backend.items()}
-    facts |= {f"source {key}": str(value) for key, value in manifest.source.items()}
+    facts |= {name: value for key, entry in manifest.source.items() for name, value in _source(key, entry)}
     facts |= {f"version of {name}": version for name, version in sorted(manifest.versions.items())}
     return facts
+
+
+def _source(key: str, entry: object) -> Iterator[tuple[str, str]]:
+    """Yield what is shown of one entry of a manifest's `source`: each file apart, other lists as sentences."""
+    if not isinstance(entry, list):
+        yield f"source {key}", str(entry)
+        return
+    files = [item for item in entry if _is_file(item)]
+    for number, file in enumerate(files[:SHOWN_FILES], 1):
+        yield f"source file {number}", f"{file['name']}, {file['bytes']:,} bytes, sha256 {file['sha256']}"
+    if len(files) > SHOWN_FILES:
+        yield "further source files", f"{len(files) - SHOWN_FILES:,}, listed in run.json"
+    if others := [str(item) for item in entry if item not in files]:
+        yield f"source {key}", "; ".join(others)
+
+
+def _is_file(item: object) -> bool:
+    return isinstance(item, dict) and {"name", "sha256"} <= item.keys() and isinstance(item.get("bytes"), int)
 
 
 def _plan_summary(plan: Plan) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ SHOWN_QUERIES = 12
 _QUIET = frozenset({"pass", "not_applicable"})
 _COLUMNS = (
     Column("Audit"),
-    Column("Status"),
+    Column("Status", status=True),
     Column("Offending rows", numeric=True),
     Column("Rows examined", numeric=True),
     Column("It holds that"),

@@ -42,7 +42,7 @@ def _table(report: CheckReport) -> Table:
     rows = tuple(_row(check) for check in by_severity(report.checks))
     columns = (
         Column("Preflight"),
-        Column("Status"),
+        Column("Status", status=True),
         Column("Value", numeric=True),
         Column("Limit", numeric=True),
         Column("Of", numeric=True),

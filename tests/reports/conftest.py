@@ -10,12 +10,13 @@ import pytest
 
 from analysis.paired.sample import PairedCounts
 from audits.engine.check import Check, CheckReport, Limit, StepValue
+from audits.engine.comparison import ArmChanges, Difference, Differences, ItemChange
 from audits.engine.curve import CheckpointScore
 from audits.engine.decision import CriterionResult, DecisionReport, Exploratory
 from audits.engine.drift import DriftRow
 from reports.emitters.html import render_html
-from reports.model import build_report
-from reports.parts import ReportInputs
+from reports.model import build_comparison, build_report
+from reports.parts import ComparisonInputs, ReportInputs
 
 HOSTILE = [
     "</script><script>document.title='x'</script>",
@@ -360,3 +361,20 @@ def pages() -> dict[str, dict[str, Any]]:
 def rendered(pages) -> dict[str, str]:
     """The page of each kind."""
     return {kind: render_html(build_report(ReportInputs(**page))) for kind, page in pages.items()}
+
+
+@pytest.fixture(scope="session")
+def compared() -> str:
+    """The page that compares two runs which differ in everything that it shows."""
+    other = page(run="runs/other", decision=decision(verdict="refuted", criteria=(criterion(verdict="refuted"),)))
+    changed = tuple(ItemChange(f"item-{number}", 0.0, 1.0) for number in range(5))
+    differences = Differences(9, (Difference("optimizer.learning_rate", "", "0.001", "0.0005"),))
+    inputs = ComparisonInputs(
+        first=ReportInputs(**page()),
+        second=ReportInputs(**other),
+        plan_sha256=("3f" * 32, "4f" * 32),
+        planned=differences,
+        executed=differences,
+        items=(ArmChanges("grpo", 18, changed, 1, 2, 3),),
+    )
+    return render_html(build_comparison(inputs))

@@ -59,9 +59,9 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def files(rendered, tmp_path_factory):
+def files(rendered, compared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    for kind, page in rendered.items():
+    for kind, page in (rendered | {"comparison": compared}).items():
         (folder / f"{kind}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -271,7 +271,7 @@ def test_an_item_opens_by_keyboard_and_both_answers_stand_side_by_side(visit):
 @pytest.fixture(scope="session")
 def without_scripts(files):
     """The same pages with no script in them: axe is itself one, so that scripts cannot be switched off under it."""
-    for kind in KINDS:
+    for kind in [*KINDS, "comparison"]:
         page = (files / f"{kind}.html").read_text(encoding="utf-8")
         bare = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
         (files / f"{kind}-bare.html").write_text(bare, encoding="utf-8")
@@ -285,7 +285,7 @@ def axe_violations(page):
     return [(rule["id"], node["html"][:120]) for rule in found["violations"] for node in rule["nodes"]]
 
 
-@pytest.mark.parametrize("kind", ["validated", "void", "empty"])
+@pytest.mark.parametrize("kind", ["validated", "void", "empty", "comparison"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_with_scripts_or_without(visit, without_scripts, kind, scheme):
     for width, name in ((390, kind), (1500, f"{kind}-bare")):

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from reports.emitters.html import render_html
 from reports.model import build_report
 from reports.parts import ReportInputs
 
@@ -51,3 +52,10 @@ def test_findings_without_limit_leave_a_note_of_the_queries_left_out(make):
     built = section(make.page(integrity=many))
     assert len(built.commands) == 13
     assert "8 more findings" in built.notes[0]
+
+
+def test_a_status_has_its_colour_beside_its_sign(make):
+    page = render_html(build_report(ReportInputs(**make.page())))
+    cells = page[page.index('<section id="integrity"') :]
+    assert '<td class="status fail">✕ fail</td>' in cells
+    assert '<td class="status pass">✓ pass</td>' in cells

@@ -7,7 +7,7 @@ from made_run import evals as outcomes_of
 from audits.store.looks import read_looks
 from audits.store.preflights import Comparison, PreflightResult, write_result
 from audits.store.reader import open_run
-from runner.pages import build_page
+from runner.pages import build_page, report_inputs
 
 
 def words(page):
@@ -83,3 +83,24 @@ def test_a_preflight_of_another_plan_is_named_as_such(tmp_path):
     page = words(build_page(open_run(full)))
     assert "The plan requires no preflight." in page
     assert "The restoration preflight was made for another plan." in page
+
+
+def test_a_run_whose_outcomes_allow_no_decision_has_a_page_that_says_why(tmp_path):
+    run = write_experiment(tmp_path, scores={"grpo": right(5, 20), "dppo": right(5, 17)})
+    page = build_page(open_run(run))
+    banner = page.groups[0].sections[0]
+    assert page.verdict == "none"
+    assert "the pairing is broken (3 faults)" in banner.reasons[0]
+    assert "item item-017 in arm dppo" in banner.reasons[1]
+
+
+def test_source_files_are_told_one_a_line_with_size_and_digest(tmp_path):
+    run = write_experiment(tmp_path)
+    files = [{"name": f"part{number}.jsonl", "bytes": 12345, "sha256": "ab" * 32} for number in range(23)]
+    change_json(run / "run.json", source={"importer": "outcomes", "files": files, "notes": ["one", "two"]})
+    facts = report_inputs(open_run(run)).provenance
+    assert facts["source importer"] == "outcomes"
+    assert facts["source file 2"] == "part1.jsonl, 12,345 bytes, sha256 " + "ab" * 32
+    assert facts["further source files"] == "3, listed in run.json"
+    assert facts["source notes"] == "one; two"
+    assert not any("{" in value for name, value in facts.items() if name.startswith("source"))

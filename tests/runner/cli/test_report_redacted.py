@@ -7,8 +7,8 @@ from made_run import evals, right, rollouts, write_experiment
 from audits.engine.disagreements import disagreements
 from audits.store.reader import open_run
 from audits.store.writer import RunWriter
-from reports.model import build_report
-from runner.pages import report_inputs
+from reports.model import build_comparison, build_report
+from runner.pages import comparison_inputs, report_inputs
 
 SECRET = "telltale"
 
@@ -44,6 +44,14 @@ def test_nothing_that_a_model_or_a_data_set_said_is_on_a_redacted_page(full):
     assert SECRET not in page
     assert "Made with --redact" in page
     assert "item-003" in page
+
+
+def test_a_comparison_tells_of_scores_and_of_nothing_that_was_said(full):
+    runs = open_run(full), open_run(full)
+    for redact in (False, True):
+        page = build_comparison(comparison_inputs(*runs, redact=redact))
+        assert "20 items have the same score" in repr(page)
+        assert SECRET not in repr(page)
 
 
 @pytest.mark.slow
