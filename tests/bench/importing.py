@@ -44,8 +44,15 @@ def outcomes(questions: bool) -> Iterator[dict[str, object]]:
             text = "".join(_LINE.format(number + step, 2 * (number + step), arm) for step in range(8))
             answer = 2 * (number + (number % 3 == 1))
             right = number % 3 != 1
-            yield {"item_id": f"item-{number}", "arm": arm, "correct": right, "completion": f"{text}#### {answer}",
-                   "extracted": answer, "gold": 2 * number, "stop_reason": "stop", "n_tokens": 240, **question}  # fmt: skip
+            graded = {"correct": right, "extracted": answer, "gold": 2 * number, "completion": f"{text}#### {answer}"}
+            yield {
+                "item_id": f"item-{number}",
+                "arm": arm,
+                "stop_reason": "stop",
+                "n_tokens": 240,
+                **graded,
+                **question,
+            }
         number += 1
 
 
