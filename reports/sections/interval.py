@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import LABEL_LIMIT, NO_NUMBER, VERDICT_SIGNS, Scale, count, number, signed, text
@@ -73,7 +73,7 @@ def build(inputs: ReportInputs) -> Section:
         title="Interval",
         takeaway=_takeaway(report),
         figures=tuple(figures),
-        tables=(*tables, *_counts(report)),
+        tables=(*tables, *(() if _counted_below(inputs, report) else _counts(report))),
         commands=_commands(report),
         notes=_notes(report),
     )
@@ -193,6 +193,13 @@ def _p_value(value: float) -> str:
     if not math.isfinite(value):
         return NO_NUMBER
     return "< 0.0001" if 0.0 <= value < 0.0001 else number(value, 4)
+
+
+def _counted_below(inputs: ReportInputs, report: DecisionReport) -> bool:
+    """Return whether the section of disagreements has these very counts, with the items behind them."""
+    if inputs.disagreements is None or len(report.criteria) > 1 or report.criteria[0].counts is None:
+        return False
+    return dict(inputs.disagreements.counts) == asdict(report.criteria[0].counts)
 
 
 def _counts(report: DecisionReport) -> tuple[Table, ...]:

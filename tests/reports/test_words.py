@@ -333,6 +333,19 @@ def test_a_void_run_shows_its_interval_as_one_that_decides_nothing(pages):
     assert interval.tables[0].rows[0][1] == "registered, decides nothing"
 
 
+def test_who_answered_right_is_counted_once(make):
+    def captions(**changes):
+        built = section(build_report(ReportInputs(**make.page(**changes))), "interval")
+        return [table.caption for table in built.tables]
+
+    counted = "Items by who answered right"
+    assert counted not in captions()
+    assert counted in captions(disagreements=None)
+    other = dataclasses.replace(make.criterion().counts, both=700)
+    assert counted in captions(decision=make.decision(criteria=(make.criterion(counts=other),)))
+    assert counted in captions(decision=make.decision(criteria=(make.criterion(), make.criterion(id="second"))))
+
+
 def test_exploratory_methods_stand_beneath_the_registered_one(make):
     rows = section(build_report(ReportInputs(**make.page())), "interval").tables[0].rows
     assert [row[1] for row in rows] == ["registered", "exploratory", "exploratory", "exploratory"]
