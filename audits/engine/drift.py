@@ -14,6 +14,7 @@ from audits.engine.gate import loss_parameters
 from audits.engine.measure import Measurement, measure_all
 from audits.engine.metric import load_metric
 from audits.engine.request import Request
+from audits.engine.rounding import rounding_told
 from audits.engine.watch import Watched, watch_asks, watched_metrics
 from audits.store.reader import Run
 from audits.store.schema import tables
@@ -118,8 +119,9 @@ def drift_report(
     checks = [own.answer([next(measured) for _ in own.requests]) for own in watched]
     update = max((row.update for row in rows), default=0)
     shares, drawn = ([own.share(next(measured), update) for own in part] for part in (asked, of_curve))
+    told = tuple(rounding_told(run, arms, tuple(wanted), update))
     return DriftReport(
-        checks=_report(run, checks),
+        checks=_report(run, checks, told),
         rows=rows,
         shares=tuple(share for share in shares if share is not None),
         curve=tuple(share for share in drawn if share is not None),
@@ -149,9 +151,11 @@ def _watched(run: Run, plan: Plan | None) -> list[Watched]:
     return watch_asks(run, watched_metrics(), dict.fromkeys(arms_of(run)), parameters)
 
 
-def _report(run: Run, checks: Sequence[Check]) -> CheckReport:
+def _report(run: Run, checks: Sequence[Check], told: tuple[str, ...]) -> CheckReport:
     notes = () if checks else ("no table with a watched metric was logged",)
-    return CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), (*run.notes, *notes))
+    return CheckReport(
+        str(run.path), combine(check.status for check in checks), tuple(checks), (*run.notes, *told, *notes)
+    )
 
 
 def arms_of(run: Run) -> tuple[str, ...]:

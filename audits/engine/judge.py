@@ -11,6 +11,7 @@ from audits.engine.measure import Measurement, mean_of, measure
 from audits.engine.metric import Metric
 from audits.engine.passes import CHECKED_SOURCES
 from audits.engine.request import Request, scope
+from audits.engine.rounding import rounding_notes
 from audits.store.reader import Run, connect
 from audits.store.schema import tables
 from audits.store.status import Status
@@ -232,6 +233,7 @@ def _notes(question: Question, found: Measurement, first: Measurement | None) ->
     before_drift = _mean_of_steps(first)
     if before_drift is not None:
         yield (f"at the first update (no drift yet: only their mismatch), mean of the steps: {before_drift:.3g}")
+    yield from rounding_notes(question.run, question.requests[0], found)
 
 
 def _warnings(question: Question, found: Measurement, first: Measurement | None) -> Iterator[str]:

@@ -11,6 +11,7 @@ from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement
 from audits.engine.metric import Metric, Watch, load_metric, metric_ids
 from audits.engine.request import Request
+from audits.engine.rounding import rounding_notes
 from audits.store.reader import Run
 from audits.store.schema import tables
 
@@ -33,6 +34,7 @@ class Watched:
         n_steps: steps 0 to n_steps - 1, None for all.
     """
 
+    run: Run
     metric: Metric
     watch: Watch
     arm: str
@@ -68,7 +70,7 @@ def watch_asks(
         n_steps: steps 0 to n_steps - 1, None for all.
     """
     return [
-        Watched(metric, metric.watch, arm, parameters, own, n_steps)
+        Watched(run, metric, metric.watch, arm, parameters, own, n_steps)
         for metric in metrics
         for arm, own in seeds.items()
         if metric.watch is not None and run.has(metric.table) and metric.parameters <= set(parameters)
@@ -80,7 +82,8 @@ def _check(asked: Watched, found: Measurement) -> Check:
     warns = f"a warning where it {watch.direction} by {watch.by:g} or more"
     measures = f"{metric.header['name']}: watched, {warns}"
     check = with_figures(unmeasured(metric, asked.parameters, arm=arm, limit=None, measures=measures), metric, found)
-    check = replace(check, notes=(f"watched: {warns}",))
+    notes = rounding_notes(asked.run, asked.requests[0], found)
+    check = replace(check, notes=(f"watched: {warns}", *notes))
     if not found.rows:
         written_by = tables()[metric.table].written_by
         update = "" if metric.default_update is None else f" on update {metric.default_update}"

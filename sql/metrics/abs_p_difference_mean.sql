@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: avg((p_sampler + p_current) * (exp({u}) - 1))
 -- source: mean over the sampled tokens of the binary total variation, arXiv:2602.04879v3, equation 13
 -- partials:
 sum(binary_tv) AS total,

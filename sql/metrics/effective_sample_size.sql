@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: max(exp(8 * {u}) - 1)
 -- watch: falls by 0.05
 -- if it moves: fewer tokens carry the gradient: the policy drifts further from its sampler inside a batch; look at ratio_max, learning rate and updates_per_batch
 -- source: Kong 1992: (sum w)^2 / (n sum w^2)

@@ -11,6 +11,7 @@
 -- arm: all
 -- update: 0
 -- over: mean_of_steps
+-- moves by: avg(2 * {u})
 -- watch: rises by 0.001, in the gate too
 -- if it moves: sampler and trainer compute different log-probabilities: stale sampler weights (a prefix cache, a failed weight sync), another precision or kernel, or a temperature applied on one side only; compare step 0 with the step of the onset
 -- source: at the first update of a batch the policy is the sampler, so that any difference is between the engines; TRL's sampling_logp_difference/mean

@@ -11,6 +11,7 @@
 -- arm: all
 -- update: 0
 -- over: pooled
+-- moves by: max(2 * {u})
 -- source: TRL's sampling_logp_difference/max
 -- partials:
 max(abs(log_ratio)) AS largest,

@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: avg(2 * {u})
 -- source: Schulman 2020, Approximating KL divergence, k1
 -- partials:
 sum(-log_ratio) AS total,

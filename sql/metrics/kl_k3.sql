@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: avg(abs(ratio - 1) * (exp(2 * {u}) - 1) + exp(2 * {u}) - 1 - 2 * {u})
 -- source: Schulman 2020, Approximating KL divergence, k3
 -- partials:
 sum(ratio - 1 - log_ratio) AS total,

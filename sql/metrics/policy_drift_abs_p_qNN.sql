@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: pooled
+-- moves by: max((p_sampler + p_current) * (exp({u}) - 1))
 -- warn below first update times: 1.5
 -- source: exact order statistics with linear interpolation (quantile_cont), Hyndman and Fan 1996, type 7
 -- values:

@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: pooled
+-- moves by: max(ratio * (exp(2 * {u}) - 1))
 -- source: maximum of pi / mu
 -- partials:
 max(ratio) AS largest,

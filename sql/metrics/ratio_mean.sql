@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: avg(ratio * (exp(2 * {u}) - 1))
 -- source: E_mu [pi / mu] = 1
 -- partials:
 sum(ratio) AS total,

@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: pooled
+-- moves by: quantile_cont(ratio, {q}) * (exp(2 * max({u})) - 1)
 -- source: exact order statistics with linear interpolation (quantile_cont), Hyndman and Fan 1996, type 7
 -- values:
 ratio

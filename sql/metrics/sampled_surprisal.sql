@@ -10,6 +10,7 @@
 -- needs: tokens.sampler_logprob
 -- arm: all
 -- over: mean_of_steps
+-- moves by: avg({u})
 -- watch: moves by 0.3
 -- if it moves: a collapse (falls) or an explosion (rises) of the policy; read it with the reward
 -- source: tinker-cookbook's optim/entropy is this figure

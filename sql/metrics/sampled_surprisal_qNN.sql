@@ -10,6 +10,7 @@
 -- needs: tokens.sampler_logprob
 -- arm: all
 -- over: pooled
+-- moves by: max({u})
 -- source: exact order statistics with linear interpolation (quantile_cont), Hyndman and Fan 1996, type 7
 -- values:
 -sampler_logprob

@@ -11,6 +11,7 @@
 -- arm: treatment
 -- update: 1
 -- over: mean_of_steps
+-- moves by: avg(0.5 * ratio * (exp(2 * {u}) - 1))
 -- source: TV(mu, pi) = E_mu |pi/mu - 1| / 2
 -- partials:
 sum(abs(ratio - 1)) AS total,
