@@ -4,8 +4,9 @@ A directory with `metrics.jsonl`, or that file alone. A resumed run writes steps
 one that its weights went on from, and it is taken. What was planned is `config.json`, and the number of rollout batches
 that `progress/done_frac` divides by; what was executed is the steps that were logged and `optim/lr`. `optim/entropy` is
 the mean surprisal of sampled tokens, not an entropy; the key is kept as the tool writes it. A rollout summary has no
-text, no prompt, no advantage and no stop reason, and none is made up. Episodes of several turns are refused: the run
-format has one turn. Written for cookbook 0.5.8 and 0.6.1.
+text, no prompt, no advantage and no stop reason, and none is made up; an evaluation's is imported where it names its
+items. Spans become phases, and captured requests say which settings were sent. Episodes of several turns are refused:
+the run format has one turn. Written for cookbook 0.5.8 and 0.6.1.
 """
 
 import re
@@ -18,6 +19,9 @@ from analysis.errors import AuditError
 from audits.store.gathered import Rows, Scratch
 from audits.store.manifest import ArmRecord
 from runner.importers.engine.checks import counted, few, short
+from runner.importers.engine.cookbook_capture import capture_files, read_capture
+from runner.importers.engine.cookbook_spans import Spans, read_spans
+from runner.importers.engine.cookbook_summaries import eval_rows, rollout_rows
 from runner.importers.engine.imported import Imported, ImportedArm, Options, SourceFile
 from runner.importers.engine.record import Record
 from runner.importers.engine.source_files import json_lines, peek, read_json, source_file
@@ -26,11 +30,15 @@ ITEM_COLUMN = False
 MAPPED = False
 
 _METRICS, _CONFIG, _CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints.jsonl"
-_SUMMARIES = "train_rollout_summaries.jsonl"
+_SPANS = "timing_spans.jsonl"
+_SUMMARIES, _EVALUATIONS = "train_rollout_summaries.jsonl", "eval_*_rollout_summaries.jsonl"
+_LOGTREE = "_logtree.json"
 _ITERATION = re.compile(r"iteration_([0-9]{6,9})")
 _GROUPS = ("progress/", "optim/", "env/", "time/", "test/")
 _BATCHES = "rollout.rollout_batches"
 _RATE = "optimizer.learning_rate"
+_UPDATES = "rollout.updates_per_batch"
+_OPTIM_STEP = "time/optim_step_async"
 _PATHS = {
     "model_name": "base_model", "lora_rank": "lora_rank", "learning_rate": _RATE, "num_substeps":
     "rollout.updates_per_batch", "temperature": "rollout.temperature", "max_tokens": "rollout.max_tokens",
@@ -77,22 +85,32 @@ def read(source: Path, options: Options) -> Imported:
     config = read_json(inside / _CONFIG) if inside and (inside / _CONFIG).is_file() else None
     summaries = list(_summary_files(inside)) if inside else []
     name = source.name if inside else source.stem
-    rollouts = {step: _rollouts(step, path, options.scratch) for step, path in summaries}
+    steps: dict[int, dict[str, Rows]] = {}
+    for step, path in summaries:
+        rollouts = rollout_rows(step, path, options.scratch)
+        steps |= {step: {"rollouts": rollouts}} if rollouts else {}
+    spans = read_spans(inside / _SPANS) if inside and (inside / _SPANS).is_file() else Spans()
+    for step, phases in spans.rows(options.scratch):
+        steps.setdefault(step, {})["phases"] = phases
+    evals, evaluations, left_out = _evals(inside, options.scratch) if inside else ({}, [], [])
+    captured = capture_files(inside) if inside else []
+    capture = read_capture(captured)
     arm = ImportedArm(
         ArmRecord(arm=name, seed=_seed(config), role="other", name=name, settings=_own_settings(config)),
-        steps={step: {"rollouts": rows} for step, rows in rollouts.items() if rows},
+        evals=evals,
+        steps=dict(sorted(steps.items())),
         scalars=_scalars(figures.rows, options.scratch),
     )
     return Imported(
         importer="tinker_cookbook",
-        files=tuple(_files(inside, metrics, config, [path for _, path in summaries])),
+        files=tuple(_files(inside, metrics, config, [*(path for _, path in summaries), *evaluations, *captured])),
         arms=(arm,),
         planned=_planned(config, figures.rows),
-        executed=_executed(figures.rows),
+        executed={**capture.executed(), **_executed(figures.rows)},
         details=_checkpoints(inside),
-        mapped=tuple(_mapped(config, bool(summaries))),
-        ignored=tuple(_ignored(inside, config, figures)),
-        notes=tuple(_notes(figures)),
+        mapped=tuple(_mapped(config, bool(summaries), spans, bool(captured), bool(evals))),
+        ignored=(*_ignored(inside, config, figures, spans), *left_out),
+        notes=(*_notes(figures), *capture.notes()),
     )
 
 
@@ -161,7 +179,19 @@ def _planned_batches(config: Record | None, rows: Mapping[int, Mapping[str, floa
 
 def _executed(rows: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
     rates = {row["optim/lr"] for row in rows.values() if "optim/lr" in row}
-    return ({_BATCHES: len(rows)} if rows else {}) | ({_RATE: rates.pop()} if len(rates) == 1 else {})
+    updates = {_updates(row) for row in rows.values() if _updates(row) is not None}
+    return {
+        **({_BATCHES: len(rows)} if rows else {}),
+        **({_RATE: rates.pop()} if len(rates) == 1 else {}),
+        **({_UPDATES: updates.pop()} if len(updates) == 1 else {}),
+    }
+
+
+def _updates(row: Mapping[str, float]) -> int | None:
+    """Return how many optimiser steps the trace of an iteration counts; a single one has no count."""
+    if f"{_OPTIM_STEP}:count" in row:
+        return round(row[f"{_OPTIM_STEP}:count"])
+    return 1 if _OPTIM_STEP in row else None
 
 
 def _own_settings(config: Record | None) -> dict[str, Any]:
@@ -182,40 +212,30 @@ def _summary_files(folder: Path) -> Iterator[tuple[int, Path]]:
         yield int(match[1]), path
 
 
-def _rollouts(step: int, path: Path, scratch: Scratch) -> Rows:
-    """Return the rollouts of one iteration; an empty file is an iteration without any."""
-    rows = scratch.rows("rollouts")
-    if not path.stat().st_size:
-        return rows
-    seen: dict[tuple[int, int], str] = {}
-    for record in json_lines(path):
-        key = (record.whole("group_idx"), record.whole("traj_idx"))
-        if seen.setdefault(key, record.where) != record.where:
-            raise AuditError(f"{record.where}: group {key[0]}, trajectory {key[1]} stands twice, first in {seen[key]}")
-        rows.append(_rollout(step, len(rows), record))
-    return rows
+def _evals(folder: Path, scratch: Scratch) -> tuple[dict[str, Rows], list[Path], list[str]]:
+    """Return the evaluations by checkpoint, their files, and those that were left out with the reason.
 
-
-def _rollout(step: int, number: int, record: Record) -> dict[str, Any]:
-    if record.whole("schema_version") != 1:
-        raise record.fault("schema_version", "1")
-    if record.whole("iteration") != step:
-        raise record.fault("iteration", f"{step}, as the folder says,")
-    turns = list(record.parts("steps"))
-    if len(turns) != 1:
-        raise AuditError(
-            f"{record.where}: an episode of {len(turns)} turns, and the run format has one. Import {_METRICS} alone "
-            "for the figures"
-        )
-    version = record.whole_or_none("sampling_client_step")
-    return {
-        "step": step,
-        "rollout_id": number,
-        "group_id": record.whole("group_idx"),
-        "reward": record.number("total_reward"),
-        "n_tokens": turns[0].whole("ac_len"),
-        "sampler_version": None if version is None else str(version),
-    }
+    One evaluation has the checkpoint's name to itself; where an iteration has several, none says which is meant.
+    """
+    found: dict[str, Rows] = {}
+    read: list[Path] = []
+    left: list[str] = []
+    for folder_of_step in sorted(folder.glob("iteration_*")):
+        match = _ITERATION.fullmatch(folder_of_step.name)
+        paths = sorted(folder_of_step.glob(_EVALUATIONS)) if match else []
+        for path in paths:
+            name = path.relative_to(folder).as_posix()
+            if len(paths) > 1:
+                left.append(f"{name}: one of {len(paths)} evaluations of this iteration")
+                continue
+            step = int(folder_of_step.name.removeprefix("iteration_"))
+            rows, why = eval_rows(step, path, f"step{step:06d}", scratch)
+            if rows is None:
+                left.append(f"{name}: {why}")
+                continue
+            found[f"step{step:06d}"] = rows
+            read.append(path)
+    return found, read, left
 
 
 def _files(
@@ -225,7 +245,7 @@ def _files(
     if inside is None:
         return
     named = [inside / _CONFIG] if config is not None else []
-    named += [inside / _CHECKPOINTS] if (inside / _CHECKPOINTS).is_file() else []
+    named += [path for name in (_CHECKPOINTS, _SPANS) if (path := inside / name).is_file()]
     yield from (source_file(path, path.relative_to(inside).as_posix()) for path in [*named, *summaries])
 
 
@@ -235,16 +255,25 @@ def _checkpoints(inside: Path | None) -> dict[str, Any]:
     return {"checkpoints": [record.text("name") for record in json_lines(inside / _CHECKPOINTS)]}
 
 
-def _mapped(config: Record | None, has_rollouts: bool) -> Iterator[str]:
+def _mapped(
+    config: Record | None, has_rollouts: bool, spans: Spans, is_captured: bool, has_evals: bool
+) -> Iterator[str]:
     yield "every number of metrics.jsonl -> scalars, under its own key"
     yield "steps logged -> executed rollout.rollout_batches; progress/done_frac -> planned"
+    yield f"{_OPTIM_STEP}:count -> executed {_UPDATES}"
     if config is not None:
         yield f"config.json {', '.join([*_PATHS, *_BUILDER_PATHS])} -> planned; {', '.join(_OWN)} -> settings"
     if has_rollouts:
         yield "total_reward, group_idx, ac_len, sampling_client_step of train_rollout_summaries.jsonl -> rollouts"
+    if has_evals:
+        yield "example_id, correct or total_reward, ac_len of eval_*_rollout_summaries.jsonl -> evals"
+    if spans.phases:
+        yield "outermost spans of timing_spans.jsonl -> phases, without a start: they have no clock"
+    if is_captured:
+        yield "sampling_params and hyperparams of capture/*.jsonl -> executed"
 
 
-def _ignored(inside: Path | None, config: Record | None, figures: _Figures) -> Iterator[str]:
+def _ignored(inside: Path | None, config: Record | None, figures: _Figures, spans: Spans) -> Iterator[str]:
     if figures.stepless:
         yield f"{counted(figures.stepless, 'row')} of metrics.jsonl without a step: summaries"
     if figures.no_numbers:
@@ -253,10 +282,19 @@ def _ignored(inside: Path | None, config: Record | None, figures: _Figures) -> I
         left = sorted(config.beyond({*_PATHS, *_OWN, "dataset_builder", "max_steps"}))
         if left:
             yield f"config.json {', '.join(short(key) for key in left)}: no setting of a plan"
+    if spans.others:
+        yield f"spans {few(sorted(spans.others))}: inside a phase, or none"
     if inside is not None:
-        used = {_METRICS, _CONFIG, _CHECKPOINTS}
+        used = {_METRICS, _CONFIG, _CHECKPOINTS, _SPANS}
         others = {path.name for path in inside.iterdir() if path.is_file() and path.name not in used}
-        others |= {path.name for path in inside.glob("iteration_*/*") if path.name != _SUMMARIES}
+        inner = {path.name for path in inside.glob("iteration_*/*")}
+        trees = {name for name in inner if name.endswith(_LOGTREE)}
+        others |= {name for name in inner - trees if not name.endswith("_rollout_summaries.jsonl")}
+        if trees:
+            yield (
+                f"files {few(sorted(trees))}: their conversations stand in the order in which the rollouts of a group "
+                "ended, without its number"
+            )
         if others:
             yield f"files {few(sorted(others))}: not read"
 

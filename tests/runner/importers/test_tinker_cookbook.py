@@ -6,9 +6,11 @@ import pytest
 
 from analysis.errors import AuditError
 from audits.engine.audit import run_audit
+from audits.engine.timing import phase_times
 from audits.store.reader import connect
 
 LOG = Path(__file__).parents[2] / "data" / "tinker_cookbook"
+RUN = Path(__file__).parents[2] / "data" / "tinker_cookbook_run"
 ARITHMETIC = Path(__file__).parents[2] / "data" / "tinker-rl-lab" / "arithmetic_metrics.jsonl"
 SUMMARIES = "iteration_000001/train_rollout_summaries.jsonl"
 
@@ -151,3 +153,86 @@ def test_a_directory_without_metrics_is_no_log(importing, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(AuditError, match="no importer recognises it"):
         importing(tmp_path / "empty")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A copy of the log of the cookbook's own training loop."""
+    return Path(shutil.copytree(RUN, tmp_path / "run", ignore=shutil.ignore_patterns("*.md")))
+
+
+def test_the_trace_says_how_many_updates_a_batch_had(importing, run):
+    importing(run)
+    assert importing.manifest.planned["rollout.updates_per_batch"] == 2
+    assert importing.manifest.executed["rollout.updates_per_batch"] == 2
+    importing.out = run.parent / "one"
+    # One update has no count of them.
+    rewrite(run / "metrics.jsonl", lambda rows: [row.pop("time/optim_step_async:count") for row in rows[:2]])
+    rewrite(run / "metrics.jsonl", lambda rows: [row.update({"time/optim_step_async": 0.1}) for row in rows[:2]])
+    importing(run)
+    assert importing.manifest.executed["rollout.updates_per_batch"] == 1
+    assert status(importing, "executed_settings") == "fail"
+
+
+def test_the_outermost_spans_are_phases_without_a_start(importing, run):
+    told = importing(run)
+    assert importing.sql("SELECT step, phase, count(started_at) FROM phases GROUP BY ALL ORDER BY ALL") == [
+        (step, phase, 0) for step in (0, 1) for phase in ("checkpoint", "eval", "sample", "train")
+    ]
+    whole = dict(importing.sql("SELECT step, value FROM scalars WHERE name = 'time/total'"))
+    for step, seconds in importing.sql("SELECT step, sum(seconds) FROM phases GROUP BY step"):
+        assert 0 < seconds <= whole[step]
+    assert "left out: spans assemble_training_data, compute_full_batch" in told
+    assert phase_times(importing.run) == ()
+
+
+def test_spans_of_a_step_that_was_run_again_are_the_last(importing, run):
+    again = {"step": 1, "spans": [{"name": "sampling", "duration": 7.0, "wall_start": 0.0, "wall_end": 7.0}]}
+    rewrite(run / "timing_spans.jsonl", lambda rows: rows.append(again))
+    importing(run)
+    assert importing.sql("SELECT phase, seconds FROM phases WHERE step = 1") == [("sample", 7.0)]
+
+
+def test_captured_requests_say_what_was_sent(importing, run):
+    told = importing(run)
+    sent = importing.manifest.executed
+    assert (sent["rollout.temperature"], sent["rollout.max_tokens"]) == (1.0, 6)
+    assert (sent["optimizer.beta2"], sent["optimizer.eps"], sent["optimizer.grad_clip_norm"]) == (0.95, 1e-8, 0.0)
+    assert "captured requests: samples: 6, optimiser steps: 4" in told
+    assert "captured optimiser steps state no iteration" in told
+
+
+def test_captured_settings_that_changed_are_no_executed_setting(importing, run):
+    rewrite(run / "capture" / "sample.jsonl", lambda rows: rows[0]["sampling_params"].update(temperature=0.0))
+    assert "rollout.temperature was sent with several values (0.0, 1.0)" in importing(run)
+    assert "rollout.temperature" not in importing.manifest.executed
+
+
+def test_captured_optimiser_steps_with_an_iteration_are_counted_by_batch(importing, run):
+    def numbered(rows):
+        for number, row in enumerate(row for row in rows if row["op"] == "optim_step"):
+            row["scope"]["iteration"] = number // 2
+
+    rewrite(run / "capture" / "train_op.jsonl", numbered)
+    rewrite(run / "metrics.jsonl", lambda rows: [row.pop("time/optim_step_async:count") for row in rows[:2]])
+    importing(run)
+    assert importing.manifest.executed["rollout.updates_per_batch"] == 2
+
+
+def test_an_evaluation_that_names_no_item_is_left_out_with_the_reason(importing, run):
+    told = importing(run)
+    assert "iteration_000000/eval_test_rollout_summaries.jsonl: no item is named" in told
+    assert importing.sql("SELECT count(*) FROM evals") == [(0,)]
+
+
+def test_an_evaluation_that_names_its_items_gives_outcomes_by_checkpoint(importing, run):
+    for path in run.glob("iteration_*/eval_*"):
+        rewrite(path, lambda rows: [row["steps"][0]["logs"].update(example_id=f"q{row['group_idx']}") for row in rows])
+    importing(run)
+    checkpoints = "SELECT checkpoint, count(*), max(sample), max(score) FROM evals GROUP BY ALL ORDER BY ALL"
+    assert importing.sql(checkpoints) == [("step000000", 12, 1, 0.0), ("step000001", 12, 1, 0.0)]
+
+
+def test_trees_of_conversations_are_left_out_with_the_reason(importing, run):
+    (run / "iteration_000000" / "train_logtree.json").write_text("{}")
+    assert "train_logtree.json: their conversations stand in the order" in importing(run)
