@@ -51,6 +51,7 @@ class ReportInputs:
         deviations: where run and pilot left the plan or were accepted in spite of it.
         settings: planned settings that ran otherwise, or of which nobody logged what ran.
         redacted: whether questions, answers and completions are left out.
+        rounding: what it costs the drift's figures that log-probabilities were logged with few decimals.
     """
 
     run: str
@@ -75,6 +76,7 @@ class ReportInputs:
     settings: "Sequence[SettingDifference]" = ()
     redacted: bool = False
     undecided: str | None = None
+    rounding: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
 from audits.engine.deviations import deviations
 from audits.engine.disagreements import disagreements
-from audits.engine.drift import drift_by_step
+from audits.engine.drift import drift_by_step, rounding_of
 from audits.engine.executors import LOCAL, Engine
 from audits.engine.gate import evaluate_gate
 from audits.engine.mask_curve import mask_curves
@@ -74,6 +74,7 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
         plan = run.sealed.plan if run.sealed is not None else None
         gate = pilot_gate(run, engine)
         decision, undecided = _decided(run, gate)
+        drift = drift_by_step(run, plan, engine)
         return ReportInputs(
             run=str(run.path),
             title=plan.title if plan is not None else run.path.name,
@@ -81,7 +82,7 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
             undecided=undecided,
             gate=gate,
             gate_in_full=_gate_in_full(run, gate, engine),
-            drift=drift_by_step(run, plan, engine),
+            drift=drift,
             provenance=_provenance(run),
             looks=[{key: str(value) for key, value in look.items()} for look in read_looks(run.path)],
             plan_summary=_plan_summary(plan) if plan is not None else {},
@@ -95,6 +96,7 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
             training=training_steps(run),
             mask_curves=mask_curves(run, plan, engine),
             calibration=calibration(run),
+            rounding=rounding_of(run, plan, drift),
         )
 
 

@@ -119,9 +119,8 @@ def drift_report(
     checks = [own.answer([next(measured) for _ in own.requests]) for own in watched]
     update = max((row.update for row in rows), default=0)
     shares, drawn = ([own.share(next(measured), update) for own in part] for part in (asked, of_curve))
-    told = tuple(rounding_told(run, arms, tuple(wanted), update))
     return DriftReport(
-        checks=_report(run, checks, told),
+        checks=_report(run, checks, rounding_of(run, plan, rows, rules)),
         rows=rows,
         shares=tuple(share for share in shares if share is not None),
         curve=tuple(share for share in drawn if share is not None),
@@ -144,6 +143,20 @@ def drift_by_step(run: Run, plan: Plan | None, engine: Engine = LOCAL) -> tuple[
     asked = [_ArmRows(arm, plan) for arm in arms_of(run)]
     measured = iter(measure_all(run, [request for own in asked for request in own.requests], engine))
     return tuple(row for own in asked for row in own.rows([next(measured) for _ in own.requests]))
+
+
+def rounding_of(run: Run, plan: Plan | None, rows: Sequence[DriftRow], rules: Sequence[Rule] = ()) -> tuple[str, ...]:
+    """Return what it costs the figures of the last update that log-probabilities were logged with few decimals.
+
+    Args:
+        run: the run.
+        plan: its losses' rules are looked at, None where the run has none.
+        rows: the drift of the run.
+        rules: looked at beside the plan's.
+    """
+    wanted = dict.fromkeys([*(rules_of(plan) if plan is not None else ()), *rules])
+    update = max((row.update for row in rows), default=0)
+    return tuple(rounding_told(run, sorted({row.arm for row in rows}), tuple(wanted), update))
 
 
 def _watched(run: Run, plan: Plan | None) -> list[Watched]:

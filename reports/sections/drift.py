@@ -56,6 +56,7 @@ def build(inputs: ReportInputs) -> Section:
         notes=(
             "|Δp| is |p_current − p_sampler| of the sampled token. Every share and quantile is over the loss tokens of "
             "one update; updates are counted from 0.",
+            *(f"{text(sentence[:1].upper() + sentence[1:])}." for sentence in inputs.rounding),
             *notes,
         ),
     )

@@ -164,3 +164,12 @@ def test_sources_imported_together_speak_each_of_its_own_arm(runs):
     manifest = run.manifest.model_copy(update={"source": {"treatment/seed=0 logprob_decimals": 4}})
     both = type(run)(run.path, manifest, run.sealed, run.files, ())
     assert (logprob_decimals(both, "treatment"), logprob_decimals(both, "baseline")) == (4, None)
+
+
+def test_the_page_says_it_beside_the_drift(runs):
+    from reports.model import build_report
+    from runner.pages import report_inputs
+
+    for run, says in zip(runs, (False, True), strict=True):
+        (section,) = (found for found in build_report(report_inputs(run)).sections if found.id == "drift")
+        assert any("have 2 decimals: each is off by up to 0.005 nats" in note for note in section.notes) is says
