@@ -70,6 +70,10 @@ class Record:
             raise self.fault(key, "an object")
         return Record(value, f"{self.where}, {printable(key, limit=_SHOWN)}")
 
+    def part_or_empty(self, key: str) -> "Record":
+        """Return a nested object; null and absent are one that is empty."""
+        return Record({}, self.where) if self.values.get(key) is None else self.part(key)
+
     def parts(self, key: str) -> Iterator["Record"]:
         """Yield the objects of a list; each is named by its place from 0."""
         for number, value in enumerate(self.list(key)):
@@ -100,5 +104,5 @@ class Record:
 
     def _value(self, key: str) -> Any:
         if key not in self.values:
-            raise AuditError(f'{self.where}: there is no "{key}"')
+            raise AuditError(f'{self.where}: there is no "{printable(key, limit=_SHOWN)}"')
         return self.values[key]
