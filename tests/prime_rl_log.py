@@ -1,4 +1,4 @@
-"""Token exports with the keys that prime-rl 559b447 documents, made here: the trainer that writes them needs GPUs."""
+"""Token exports with the keys that prime-rl 559b447 documents, made here: its own writer was not run."""
 
 import json
 from pathlib import Path
