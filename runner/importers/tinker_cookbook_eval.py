@@ -19,7 +19,7 @@ from audits.store.manifest import ArmRecord
 from runner.importers.engine.checks import few, short
 from runner.importers.engine.imported import Imported, ImportedArm, Options
 from runner.importers.engine.record import Record
-from runner.importers.engine.source_files import json_lines, peek, read_json, source_file
+from runner.importers.engine.source_files import folder_entries, json_lines, peek, read_json, source_file
 
 ITEM_COLUMN = False
 MAPPED = False
@@ -48,7 +48,10 @@ def sniff(path: Path) -> bool:
     """Return whether the path is a file of trajectories, a benchmark's folder or a run's; never raises."""
     if not path.is_dir():
         return (peek(path) or {}).keys() >= _KEYS if path.suffix == ".jsonl" else False
-    return any((peek(found) or {}).keys() >= _KEYS for found in _trajectories(path))
+    try:
+        return any((peek(found) or {}).keys() >= _KEYS for found in _trajectories(path))
+    except AuditError:
+        return False
 
 
 def read(source: Path, options: Options) -> Imported:
@@ -89,7 +92,7 @@ def read(source: Path, options: Options) -> Imported:
 
 
 def _trajectories(folder: Path) -> list[Path]:
-    inner = [folder / _TRAJECTORIES, *(path / _TRAJECTORIES for path in sorted(folder.iterdir()) if path.is_dir())]
+    inner = [folder / _TRAJECTORIES, *(path / _TRAJECTORIES for path in folder_entries(folder) if path.is_dir())]
     return [path for path in inner if path.is_file()]
 
 

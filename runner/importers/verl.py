@@ -52,7 +52,10 @@ class _Reading:
 def sniff(path: Path) -> bool:
     """Return whether the path is a dump, a folder of dumps, or a log of figures."""
     if path.is_dir():
-        return any(is_dump(file) for file in nearby_files(path))
+        try:
+            return any(is_dump(file) for file in nearby_files(path))
+        except AuditError:
+            return False
     if path.suffix in CONSOLES:
         return looks_like_console(path)
     return is_dump(path) or is_figures(path)

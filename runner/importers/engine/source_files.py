@@ -91,6 +91,18 @@ def peek(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def folder_entries(folder: Path) -> list[Path]:
+    """Return what stands in a folder, by name.
+
+    Raises:
+        AuditError: it cannot be listed.
+    """
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise AuditError(f"{folder}: cannot be listed ({error.strerror})") from error
+
+
 def refuse_pickle(path: Path) -> None:
     """Refuse a file that only unpickling could read.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.errors import AuditError
 from runner.importers.engine.checks import few
-from runner.importers.engine.source_files import peek
+from runner.importers.engine.source_files import folder_entries, peek
 
 _COMPLETIONS = re.compile(r"completions_([0-9]{1,9})\.parquet")
 _CHECKPOINT = re.compile(r"checkpoint-([0-9]{1,9})")
@@ -31,7 +31,10 @@ class TrlFiles:
 def is_trl(path: Path) -> bool:
     """Return whether a path is an output directory, a file of completions or a trainer's state; never raises."""
     if path.is_dir():
-        return bool(_trl_files(path).read)
+        try:
+            return bool(_trl_files(path).read)
+        except AuditError:
+            return False
     if path.name.endswith(".json"):
         return _HISTORY in (peek(path) or {})
     return _COMPLETIONS.fullmatch(path.name) is not None
@@ -51,7 +54,7 @@ def trl_files(source: Path) -> TrlFiles:
         return TrlFiles(completions={int(match[1]): source}) if match else TrlFiles(state=source)
     found = _trl_files(source)
     if not found.read:
-        seen = few(sorted(path.name for path in source.iterdir())) or "nothing"
+        seen = few([path.name for path in folder_entries(source)]) or "nothing"
         raise AuditError(
             f"{source}: holds neither completions/completions_NNNNN.parquet nor {_STATE} (it holds {seen})"
         )
@@ -61,9 +64,8 @@ def trl_files(source: Path) -> TrlFiles:
 def _trl_files(folder: Path) -> TrlFiles:
     found = TrlFiles()
     inside = folder / "completions"
-    paths = sorted(path for path in folder.iterdir() if path.is_file())
-    paths += sorted(path for path in inside.iterdir() if path.is_file()) if inside.is_dir() else []
-    for path in paths:
+    entries = folder_entries(folder)
+    for path in filter(Path.is_file, [*entries, *(folder_entries(inside) if inside.is_dir() else [])]):
         match = _COMPLETIONS.fullmatch(path.name)
         if match:
             found.completions[int(match[1])] = path
@@ -73,7 +75,7 @@ def _trl_files(folder: Path) -> TrlFiles:
             found.others.append(path)
     if found.state is None:
         # The state of the last checkpoint holds the history up to it.
-        saved = {int(match[1]): path / _STATE for path in folder.iterdir()
+        saved = {int(match[1]): path / _STATE for path in entries
                  if (match := _CHECKPOINT.fullmatch(path.name)) and (path / _STATE).is_file()}  # fmt: skip
         found.state = saved[max(saved)] if saved else None
     found.completions = dict(sorted(found.completions.items()))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.errors import AuditError
 from runner.importers.engine.checks import few, short
-from runner.importers.engine.source_files import json_lines, peek
+from runner.importers.engine.source_files import folder_entries, json_lines, peek
 from runner.importers.engine.verl_console import looks_like_console
 
 _DUMP = re.compile(r"([0-9]{1,9})\.jsonl")
@@ -36,7 +36,8 @@ class VerlFiles:
 
 def nearby_files(folder: Path) -> list[Path]:
     """Return the files of a folder and of the folders in it."""
-    found = [*folder.iterdir(), *(inner for path in folder.iterdir() if path.is_dir() for inner in path.iterdir())]
+    found = folder_entries(folder)
+    found += [inner for path in found if path.is_dir() for inner in folder_entries(path)]
     return sorted(path for path in found if path.is_file())
 
 
