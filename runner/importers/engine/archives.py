@@ -77,9 +77,10 @@ class Archive:
         return bytes(found)
 
     def _member(self, entry: zipfile.ZipInfo, where: str) -> "_Part":
-        self._opened.seek(entry.header_offset)
+        # A list that lies of its own place moves all members by as much, also before the file.
+        self._opened.seek(max(entry.header_offset, 0))
         header = self._opened.read(_LOCAL_HEADER)
-        if len(header) < _LOCAL_HEADER or header[: len(_MAGIC)] != _MAGIC:
+        if entry.header_offset < 0 or len(header) < _LOCAL_HEADER or header[: len(_MAGIC)] != _MAGIC:
             raise AuditError(f"{where}: the archive has no member where its list says (cut off?)")
         beside = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
         return _Part(self._opened, entry.header_offset + _LOCAL_HEADER + beside, entry.compress_size)
