@@ -31,6 +31,7 @@ bench: $(STAMP)
 	$(BIN)/python tests/bench/decisions.py
 	PYTHONPATH=tests $(BIN)/python tests/bench/gate.py --sizes $(BENCH_SIZES)
 	PYTHONPATH=tests $(BIN)/python tests/bench/integrity.py
+	$(BIN)/python tests/bench/importing.py
 	PYTHONPATH=tests $(BIN)/python tests/bench/report.py
 
 # Executes the official loss from a checkout of sail-sg/Stable-RL at the pinned commit, which nothing else needs.

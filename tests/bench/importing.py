@@ -1,6 +1,6 @@
 """Measures `audit import` of JSON lines: the rate, and peak memory, which must not grow with the file.
 
-    PYTHONPATH=tests python tests/bench/importing.py [--megabytes 1000] [--questions]
+    python tests/bench/importing.py [--megabytes 1000] [--questions]
 
 The file is written line by line into a temporary directory that is removed afterwards: two arms of outcomes, each with
 a completion of about 800 characters. The import runs in a process of its own.

@@ -1,5 +1,6 @@
 """A table of two arms' outcomes."""
 
+IS_JSON = False
 ARMS = [("baseline", "a"), ("treatment", "b")]
 ROWS = {"evals": 4}
 UNKNOWN = "note"

@@ -1,18 +1,23 @@
 """What every importer owes, by its file alone: a sample in tests/importer_samples/<id>.py."""
 
 import copy
+import gzip
 import importlib.util
 import json
+import os
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from analysis.errors import AuditError
 from audits.engine.verification import verify_run
+from runner.importers.engine import compressed
 from runner.importers.engine.registry import importer_ids, load_importer, recognise
 
 SAMPLES = Path(__file__).parents[2] / "importer_samples"
-JSON_IDS = [name for name in importer_ids() if name != "outcomes"]
 HOSTILE = [
     None, True, "", "nul\x00 and \x1b[31m", "\ud800", "x" * 100_000, -1, 2**40, 10**400, float("nan"), float("inf"),
     0.5, [], [[]], {}, {"\ud800": 1}, "../../etc/passwd", '"; DROP TABLE evals; --',
@@ -24,6 +29,10 @@ def sample_of(importer_id):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# Those whose sample is text of JSON; `IS_JSON = False` in a sample says that it is none.
+JSON_IDS = [name for name in importer_ids() if getattr(sample_of(name), "IS_JSON", True)]
 
 
 @pytest.fixture(params=importer_ids())
@@ -50,7 +59,8 @@ def test_its_sample_is_recognised_imported_and_whole(case, importing):
     for table, rows in module.ROWS.items():
         assert importing.sql(f"SELECT count(*) FROM {table}") == [(rows,)]
     assert {check.status for check in verify_run(importing.run).checks} <= {"pass", "not_applicable"}
-    assert [(arm.arm, arm.name) for arm in importing.manifest.arms if arm.role != "other"] == module.ARMS
+    named = [(arm.arm, arm.name) for arm in importing.manifest.arms if arm.role != "other"]
+    assert list(dict.fromkeys(named)) == module.ARMS
     assert [file["name"] for file in importing.manifest.source["files"]] == [path.name]
 
 
@@ -69,7 +79,7 @@ def test_one_source_an_arm_gives_that_arm(case, importing):
             importing(arms=[("treatment", str(path))])
     else:
         importing(arms=[("treatment", str(path))])
-        assert [(arm.arm, arm.role) for arm in importing.manifest.arms] == [("treatment", "treatment")]
+        assert {(arm.arm, arm.role) for arm in importing.manifest.arms} == {("treatment", "treatment")}
 
 
 def test_keys_that_it_does_not_know_are_told_and_do_no_harm(case, importing):
@@ -118,6 +128,66 @@ def test_a_directory_and_a_missing_file_are_refused(case, importing, tmp_path):
     for path in (tmp_path / "folder", tmp_path / "missing.jsonl"):
         with pytest.raises(AuditError, match=path.name):
             importing(importer_id, path, arms=module.ARMS)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize("importer_id", JSON_IDS)
+def test_a_compressed_file_gives_the_same_rows_or_is_refused_by_name(importer_id, ending, importing, tmp_path):
+    module = sample_of(importer_id)
+    path = module.sample(tmp_path)
+    content = path.read_bytes()
+    packed = path.with_name(path.name + ending)
+    packed.write_bytes(gzip.compress(content) if ending == ".gz" else pa.compress(content, "zstd", asbytes=True))
+    message = _refusal(importing, importer_id, packed, ())
+    if message is not None:
+        # Where the name of a file says what is in it.
+        assert packed.name in message
+        return
+    for table, rows in module.ROWS.items():
+        assert importing.sql(f"SELECT count(*) FROM {table}") == [(rows,)]
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.csv.gz", "x.json.zst", "x.db.gz", "x.parquet.zst"])
+@pytest.mark.parametrize("content", ["zip", "bomb", "cut off"])
+def test_what_is_called_compressed_is_refused_within_bounds(case, importing, tmp_path, monkeypatch, name, content):
+    monkeypatch.setattr(compressed, "_ALWAYS_ALLOWED", 1 << 20)
+    importer_id, module, _ = case
+    zeros = bytes(4 << 20)
+    bomb = gzip.compress(zeros) if name.endswith(".gz") else pa.compress(zeros, "zstd", asbytes=True)
+    held = {"zip": b"PK\x03\x04" + bytes(400), "bomb": bomb, "cut off": bomb[:100]}[content]
+    (tmp_path / name).write_bytes(held)
+    for words in ([importer_id], []):
+        with pytest.raises(AuditError, match=name) as error:
+            importing(*words, tmp_path / name, arms=module.ARMS)
+        assert len(error.value.message) < 2000
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.json", "x.db", "x.eval", "x.parquet", "x.gz"])
+def test_a_pipe_and_a_link_to_itself_are_refused_and_never_waited_for(case, importing, tmp_path, name):
+    importer_id, module, _ = case
+    os.mkfifo(tmp_path / name)
+    (tmp_path / f"loop-{name}").symlink_to(f"loop-{name}")
+    with _at_once():
+        for path in (tmp_path / name, tmp_path / f"loop-{name}"):
+            for words in ([importer_id], []):
+                with pytest.raises(AuditError, match=name):
+                    importing(*words, path, arms=module.ARMS)
+
+
+@contextmanager
+def _at_once():
+    """Fail instead of waiting for ever."""
+
+    def late(*_):
+        raise TimeoutError("it waits for what never comes")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("every", [len(HOSTILE), pytest.param(1, marks=pytest.mark.slow)], ids=["one each", "all"])
