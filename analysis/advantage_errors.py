@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.advantages.normalized import Normalization
 from analysis.losses.agreement import cosine
 
 _FEWEST = 2
@@ -60,6 +61,19 @@ class AdvantageError:
     def centered_root_mean_squared(self) -> float:
         """The same with each batch's offset removed."""
         return float(np.sqrt(max(self.mean_squared - self.offset_squared, 0.0)))
+
+    def left_by(self, normalization: Normalization) -> float | None:
+        """Return what a normalisation leaves of the mean squared error: below 0 where the noise explains more.
+
+        Args:
+            normalization: `none` leaves all of it, `mean` scale and residual, `z_score` the residual.
+
+        Returns:
+            The mean squared error that reaches the update; None where a z-score's share is not known without a slope.
+        """
+        if normalization == "none":
+            return self.mean_squared
+        return self.mean_squared - self.offset_squared if normalization == "mean" else self.residual
 
 
 def advantage_error(
@@ -120,17 +134,23 @@ def calibration(
 ) -> tuple[CalibrationBin, ...]:
     """Return means of estimate and Monte Carlo in bins of equally many states, by the estimate.
 
+    Equal estimates stand in one bin, which is then the larger: which of them would be in which is chance.
+
     Args:
         estimated: shape (n,).
         monte_carlo: shape (n,).
         standard_errors: of the Monte Carlo estimates, shape (n,).
-        bins: how many; fewer where there are fewer states.
+        bins: how many; fewer where there are fewer states, or fewer different estimates.
 
     Raises:
         ValueError: the shapes differ, there are fewer than 2 states, or a value is not finite.
     """
     estimate, truth, deviation = _checked(estimated, monte_carlo, standard_errors, None)
     order = np.argsort(estimate, kind="stable")
+    ordered = estimate[order]
+    ends = np.cumsum([len(members) for members in np.array_split(order, min(bins, len(order)))])[:-1]
+    # An end inside equal estimates moves up to where they end.
+    cuts = np.unique(np.searchsorted(ordered, ordered[ends - 1], side="right")) if len(ends) else ends
     return tuple(
         CalibrationBin(
             states=len(members),
@@ -138,7 +158,7 @@ def calibration(
             monte_carlo=float(truth[members].mean()),
             standard_error=float(np.sqrt(np.sum(deviation[members] ** 2)) / len(members)),
         )
-        for members in np.array_split(order, min(bins, len(order)))
+        for members in np.split(order, cuts[cuts < len(order)])
     )
 
 

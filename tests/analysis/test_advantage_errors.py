@@ -117,3 +117,21 @@ def test_three_norms_give_the_cosine(rows):
     norms = [float(np.linalg.norm(vector)) for vector in (a, b, a + b)]
     assert cosine_of_norms(*norms) == pytest.approx(cosine(a, b), abs=1e-6)
     assert cosine_of_norms(0.0, 1.0, 1.0) is None
+
+
+def test_equal_estimates_stand_in_one_bin():
+    found = calibration([0.0] * 15 + [1.0, 2.0, 3.0, 4.0, 5.0], np.arange(20.0), np.zeros(20), bins=4)
+    assert [own.states for own in found] == [15, 5]
+    assert found[0].monte_carlo == 7.0
+    assert [own.states for own in calibration(np.arange(8.0), np.arange(8.0), np.zeros(8), bins=4)] == [2, 2, 2, 2]
+    assert [own.states for own in calibration([1.0, 1.0], [0.0, 1.0], [0.0, 0.0])] == [2]
+
+
+def test_each_normalisation_leaves_its_own_parts():
+    error = advantage_error([0.0, 2.0, 1.0, 6.0], [0.0, 1.0, 2.0, 3.0], np.zeros(4), np.zeros(4, int))
+    assert error.left_by("none") == error.mean_squared
+    assert error.left_by("mean") == pytest.approx(error.scale + error.residual)
+    assert error.left_by("z_score") == error.residual
+    flat = advantage_error([0.0, 2.0], [1.0, 1.0], np.zeros(2), np.zeros(2, int))
+    assert flat.left_by("z_score") is None
+    assert flat.left_by("mean") == pytest.approx(1.0)
