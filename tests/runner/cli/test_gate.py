@@ -2,6 +2,7 @@ import json
 
 import pytest
 from made_run import evals, gate_check, made_plan, right, write_outcomes, write_run
+from prime_rl_log import write_exports
 
 
 @pytest.mark.parametrize("format", ["table", "json", "junit", "github"])
@@ -72,3 +73,45 @@ def test_it_writes_nothing_into_the_run(audit, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
     audit("gate", run)
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+
+
+@pytest.fixture
+def imported(audit, tmp_path):
+    """Token exports of another tool as a run whose only arm is the treatment."""
+    write_exports(tmp_path / "prime", steps=2)
+    assert audit("import", "--arm", f"treatment={tmp_path / 'prime'}", "--out", tmp_path / "run").code == 0
+    return tmp_path / "run"
+
+
+def test_an_imported_run_is_held_against_a_plan_that_is_named_and_what_it_lacks_is_missing(audit, imported):
+    assert audit("gate", imported, "--plan", "demo", "--format", "json").code == 1
+    result = json.loads(audit.out)
+    checks = {(check["id"], check["arm"]): check for check in result["checks"]}
+    masked = checks["dppo_masked_token_fraction", "treatment"]
+    # The plan's figure is of the second update, and such a log has one.
+    assert masked["status"] == "fail"
+    assert "the rule cannot fire" in masked["reason"]
+    assert "not sealed in this run: nothing was registered" in result["reasons"][0]
+    assert checks["executed_updates_per_batch", "treatment"]["status"] == "inconclusive"
+
+
+def test_a_plan_for_one_update_finds_the_mask_in_an_imported_log(audit, imported, tmp_path):
+    plan = made_plan(rollout__rollout_batches=2)
+    gate_check(plan, "dppo_masked_token_fraction").update(update=0, min=0.01, max=0.9)
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    audit("gate", imported, "--plan", tmp_path / "plan.json", "--format", "json")
+    masked = next(check for check in json.loads(audit.out)["checks"] if check["id"] == "dppo_masked_token_fraction")
+    assert masked["status"] == "pass"
+    assert masked["value"] > 0.01
+
+
+def test_without_a_plan_an_imported_run_has_no_gate_and_a_sealed_one_takes_no_other(audit, imported, tmp_path):
+    assert "name the plan: --plan PLAN" in audit.refuses("gate", imported)
+    sealed = write_run(tmp_path / "sealed")
+    assert "no other is held against it" in audit.refuses("gate", sealed, "--plan", "demo")
+
+
+def test_an_import_without_roles_cannot_be_held_against_a_plan(audit, tmp_path):
+    write_exports(tmp_path / "prime", steps=1)
+    audit("import", tmp_path / "prime", "--out", tmp_path / "run")
+    assert "a gate speaks of baseline and treatment" in audit.refuses("gate", tmp_path / "run", "--plan", "demo")
