@@ -147,9 +147,8 @@ def _append(record: Record, found: _Reading) -> None:
             "item_id": item,
             "sample": 0,
             **score,
-            **_answer(record, found),
+            **_answer(record, named, found),
             "gold": gold,
-            "extraction": f"lm_eval:{named}",
             "prompt_id": _prompt(record, item, gold, found),
         }
     )
@@ -179,7 +178,7 @@ def _score(record: Record, metric: str) -> dict[str, Any]:
     return {"score": number, "correct": number == 1.0 if number in (0.0, 1.0) else None}
 
 
-def _answer(record: Record, found: _Reading) -> dict[str, Any]:
+def _answer(record: Record, filtered_by: str, found: _Reading) -> dict[str, Any]:
     """Return completion and extracted answer of generated text; of ranked choices there is neither."""
     responses, filtered = record.list("resps"), record.list("filtered_resps")
     if len(responses) != 1 or not isinstance(responses[0], list):
@@ -196,6 +195,7 @@ def _answer(record: Record, found: _Reading) -> dict[str, Any]:
     return {
         "completion": texts[0] if len(texts) == 1 else None,
         "extracted": None if answer == _NOTHING else answer,
+        "extraction": f"lm_eval:{filtered_by}",
     }
 
 
