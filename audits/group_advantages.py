@@ -15,11 +15,24 @@ Tolerance: 1e-6 of the largest reward or advantage of the group (advantages may 
 7 digits); an imported run gets 2e-4 more, because some tools write four decimals: 5e-5 for the advantage, as much for
 the reward and its mean, and rounding.
 
+An arm whose plan names a critic has an advantage a token and none a rollout: its groups are checked for their prompts
+and their size only, and `audit critic` measures its advantages.
+
 What it cannot see: whether the rewards are right, and whether the tokens were trained with these advantages (see
 token_rows).
 """
 
+from audits.derived.credits import planned_credits
 from audits.engine.audit import Audit
+from audits.store.reader import Run
+
+
+def without_critic(run: Run) -> str | None:
+    """Return why the audit does not apply: no arm is centred by group. None where one may be."""
+    if set(planned_credits(run).values()) != {"critic"}:
+        return None
+    return "every arm's advantages come from a critic and none is centred by group: `audit critic` measures them"
+
 
 AUDIT = Audit(
     title="each advantage is its reward minus the mean reward of its group",
@@ -27,5 +40,6 @@ AUDIT = Audit(
     examines="reward_groups",
     mend="compute advantages anew from the rewards, within (step, group_id) and one prompt a group, and train again: "
     "what was trained on other advantages is another experiment",
-    derived=("planned_groups",),
+    derived=("planned_groups", "credits"),
+    applies=without_critic,
 )

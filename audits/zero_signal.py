@@ -10,6 +10,9 @@ A step without a mixed group is a warning, and so is a minibatch update whose lo
 training run (arm and seed) that had no mixed group in any step is a failure. The share of constant groups is printed
 with every result and has no limit here: `zero_variance_group_fraction` watches it.
 
+Where the plan says that advantages come from a critic, a group with one reward carries a gradient too: of such an arm a
+step is without a signal where all its loss tokens have advantage 0.
+
 Where rollouts were not logged, `env/all/by_group/frac_mixed` is read from the figures that the other tool logged.
 
 What it cannot see: rewards that differ by noise alone, which look like a signal.
@@ -18,10 +21,10 @@ What it cannot see: rewards that differ by noise alone, which look like a signal
 from audits.engine.audit import Audit
 
 AUDIT = Audit(
-    title="every rollout step has a group whose rewards differ, so that there is something to learn from",
+    title="every rollout step has a group whose rewards differ, or a critic's advantages that are not all 0",
     requires=("rollouts or scalars",),
     examines="derived_step_signal",
     mend="say how many steps trained on nothing; take prompts that are neither solved always nor never, or larger "
     "groups, and do not count steps without a signal as training",
-    derived=("step_signal",),
+    derived=("step_signal", "credits"),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_run import STARTED_AT, Columns, arms_of, evals, made_plan, phases, right, sealed, tokens, updates
+from made_run import STARTED_AT, Columns, arms_of, evals, made_plan, phases, right, sealed, updates
 from numpy.typing import NDArray
 
 from analysis.advantages.generalized import generalized_advantages
@@ -83,13 +83,22 @@ def state_values(fault: Fault | None, step: int, normalization: Any, deviation: 
 
 
 def critic_plan(
-    faults: Mapping[str, Fault | None], seeds: Sequence[int] = (0,), *, normalization: str = "z_score", **known: float
+    faults: Mapping[str, Fault | None],
+    seeds: Sequence[int] = (0,),
+    *,
+    normalization: str = "z_score",
+    preference: Sequence[str] = (),
+    **known: float,
 ) -> dict[str, Any]:
-    """Return a plan with a condition for each fault: None is a condition with group means."""
+    """Return a plan with a condition for each fault: None is one with group means, or with a preference loss."""
     capacities = ("none", "medium", "small", "large")
     critics = {arm: capacities[n % 4] for n, arm in enumerate(arm for arm, fault in faults.items() if fault)}
     plan = made_plan(rollout__rollout_batches=2)
     plan["losses"] = {"clip": plan["losses"]["grpo"]}
+    if preference:
+        unset = {"kind": "preference", "form": "ratio", "beta": 0.1, "anchor": "base", "truncation": None}
+        plan["losses"]["pairs"] = {**unset, "reduction": "token_sum"}
+    plan["rollout"] |= {"groups_per_batch": LENGTHS.size // 4, "group_size": 4, "max_tokens": 8}
     plan["advantages"] = {
         f"of_{arm}": {
             "critic": {"capacity": capacity, "learning_rate": 1e-3, "epochs": 1},
@@ -101,7 +110,8 @@ def critic_plan(
     roles = {arm: ("baseline", "treatment", "other")[min(n, 2)] for n, arm in enumerate(faults)}
     plan["arms"] = [
         {
-            "name": f"{arm}_{seed}", "role": roles[arm], "condition": arm, "seed": seed, "loss": "clip",
+            "name": f"{arm}_{seed}", "role": roles[arm], "condition": arm, "seed": seed,
+            "loss": "pairs" if arm in preference else "clip",
             **({"advantage": f"of_{arm}"} if arm in critics else {}),
         }
         for arm in faults for seed in seeds
@@ -109,6 +119,30 @@ def critic_plan(
     plan["activation_gate"] = {"applicable": False, "reason": "made", "pilot_steps": 2, "checks": []}
     plan["decision_rule"]["seeds"] = list(seeds)
     return plan
+
+
+def tokens_of_rollouts(step: int, advantages: Floats, values: Floats | None, *, paired: bool) -> Columns:
+    """Return the loss tokens of a step: whole completions, the first half of the groups in update 0.
+
+    Args:
+        step: of the rollouts.
+        advantages: of each state, as the update used them.
+        values: the critic's, None without one.
+        paired: only the best and the worst rollout of groups with two rewards, as a preference loss has them.
+    """
+    rollout = np.repeat(np.arange(LENGTHS.size), LENGTHS)
+    rewards = truth(step)[0].reshape(-1, 4)
+    ends = {4 * group + int(place(row)) for group, row in enumerate(rewards) for place in (np.argmax, np.argmin)
+            if np.ptp(row)}  # fmt: skip
+    kept = np.flatnonzero(np.isin(rollout, sorted(ends)) | (not paired))
+    position = np.concatenate([np.arange(n) for n in LENGTHS])
+    columns: Columns = {
+        "step": [step] * kept.size, "update": (rollout // (LENGTHS.size // 2))[kept].tolist(),
+        "rollout_id": rollout[kept].tolist(), "position": position[kept].tolist(), "token_id": [7] * kept.size,
+        "sampler_logprob": [-0.5] * kept.size, "current_logprob": [-0.5] * kept.size,
+        "advantage": advantages[kept].tolist(),
+    }  # fmt: skip
+    return columns | ({} if values is None else {"value": values[kept].tolist()})
 
 
 def rollouts_of_groups(step: int, *, one_advantage: bool) -> Columns:
@@ -134,6 +168,7 @@ def write_critics(
     measured: bool = True,
     deviation: float = 0.0,
     kind: str = "pilot",
+    preference: Sequence[str] = (),
     **known: float,
 ) -> Path:
     """Write a run of two steps in which each condition's critic has its fault.
@@ -147,9 +182,10 @@ def write_critics(
         measured: write the tables of the measurement.
         deviation: standard error of every Monte Carlo estimate.
         kind: pilot or full.
+        preference: conditions with a preference loss; nothing of them is measured.
         known: discount and decay.
     """
-    plan = critic_plan(faults, seeds, normalization=normalization, **known)
+    plan = critic_plan(faults, seeds, normalization=normalization, preference=preference, **known)
     sizes = {
         f"of_{arm}": size for arm, size in zip((a for a in faults if faults[a]), (0, 65, 1057, 24961), strict=False)
     }
@@ -166,12 +202,21 @@ def write_critics(
     for record in arms_of(plan):
         fault = faults[record.arm]
         for step in range(2):
-            rows = [(update, -0.5, -0.5, 0.5) for update in (0, 1)]
+            rewards, _ = truth(step)
+            group = np.array(rollouts_of_groups(step, one_advantage=True)["advantage"])
+            paired, values, used = record.arm in preference, None, np.repeat(group, LENGTHS)
+            if fault is not None:
+                values, estimated, _ = estimates(fault, step, **known)
+                used = normalized(estimated, normalization)
+            elif paired:
+                used = np.repeat(np.where(rewards > 0, 0.05, -0.05), LENGTHS)
+            logged = tokens_of_rollouts(step, used, values, paired=paired)
+            counts = np.bincount(logged["update"], minlength=2).tolist()
             tables = {
-                "tokens": tokens(rows, step), "updates": updates(step), "phases": phases(step),
+                "tokens": logged, "updates": updates(step) | {"n_loss_tokens": counts}, "phases": phases(step),
                 "rollouts": rollouts_of_groups(step, one_advantage=fault is None),
             }  # fmt: skip
-            if measured:
+            if measured and not paired:
                 tables["state_values"] = state_values(fault, step, normalization, deviation, **known)
                 tables["update_directions"] = {
                     "step": [step], "states": [STATES], "estimated_norm": [3.0], "monte_carlo_norm": [4.0],

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from audits.derived.credits import planned_credits
 from audits.engine.derived import Derived
 from audits.engine.gate import planned_steps
 from audits.engine.stated import flatten
@@ -130,8 +131,11 @@ def _seen(run: Run, connection: "duckdb.DuckDBPyConnection") -> tuple[Executions
         "rollout.rollout_batches": _steps_setting(run),
         "evaluation.items": "task.validation_items" if run.manifest.kind == "pilot" else "task.test_items",
     }
+    credits = planned_credits(run)
     for setting, arm, seed, *rest in connection.execute(sql).fetchall():
         value, planned, relation, source = rest
+        if setting == "loss tokens" and credits.get(arm) == "preference":
+            relation = "at most"  # completions that are in no pair are sampled and not trained on
         for path, part in _parts(names.get(setting, setting), value):
             found[relation, path, (arm, seed)].append((part, planned, source))
     seen: Executions = defaultdict(dict)

@@ -5,7 +5,7 @@ WITH planned AS (
 ), finite AS (
     SELECT arm, seed, step, group_id, rollout_id, prompt_id, reward, advantage
     FROM rollouts
-    WHERE (arm, seed, step, group_id) NOT IN (
+    WHERE arm NOT IN (SELECT arm FROM derived_credits WHERE credit = 'critic') AND (arm, seed, step, group_id) NOT IN (
         SELECT (arm, seed, step, group_id) FROM rollouts WHERE NOT isfinite(reward) OR NOT isfinite(advantage)
     )
 ), steps AS (
@@ -127,7 +127,7 @@ SELECT
     'no advantage', 'inconclusive', arm, seed, step, group_id,
     format('{} of {} rollouts have no advantage', no_advantages, n)
 FROM contents
-WHERE no_advantages > 0
+WHERE no_advantages > 0 AND arm NOT IN (SELECT arm FROM derived_credits WHERE credit = 'critic')
 UNION ALL
 SELECT
     'several prompts in one group', 'fail', arm, seed, step, group_id, format('{} prompts in {} rollouts', n_prompts, n)
@@ -146,10 +146,18 @@ WITH centred AS (
     FROM rollouts
     WHERE isfinite(reward) AND coalesce(isfinite(advantage), true)
 )
-SELECT format(
-    '{}: {:,} rollouts in {:,} groups; largest difference of an advantage from reward minus group mean {}',
-    arm, count(*), count(DISTINCT (seed, step, group_id)), coalesce(format('{:.3g}', max(off)), 'not logged')
-)
+SELECT CASE any_value(credit)
+    WHEN 'critic' THEN format(
+        '{}: {:,} rollouts in {:,} groups; its advantages come from a critic and are not centred by group: '
+        '`audit critic` measures them',
+        arm, count(*), count(DISTINCT (seed, step, group_id))
+    )
+    ELSE format(
+        '{}: {:,} rollouts in {:,} groups; largest difference of an advantage from reward minus group mean {}',
+        arm, count(*), count(DISTINCT (seed, step, group_id)), coalesce(format('{:.3g}', max(off)), 'not logged')
+    ) || CASE any_value(credit) WHEN 'preference' THEN '; trained on pairs instead' ELSE '' END
+END
 FROM centred
+LEFT JOIN derived_credits USING (arm)
 GROUP BY arm
 ORDER BY arm

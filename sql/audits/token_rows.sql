@@ -71,6 +71,7 @@ SELECT
     format('tokens have {:.6g} to {:.6g}, the rollout {:.6g}', lowest_advantage, highest_advantage, advantage)
 FROM faults
 WHERE n_rollouts = 1 AND NOT off <= 1e-6 * abs(advantage) + rounding
+    AND arm NOT IN (SELECT arm FROM derived_credits WHERE credit = 'preference')
 UNION ALL
 SELECT 'rollout twice', 'fail', arm, seed, step, NULL, rollout_id, format('{} rollouts have this id', n_rollouts)
 FROM sampled
@@ -85,8 +86,9 @@ WHERE n_rows + n_missing < n_loss_tokens
 ORDER BY ALL
 -- notes:
 SELECT format(
-    '{}: {:,} of {:,} rollouts with a completion token have no token row', arm, count(*) FILTER (WHERE NOT has_rows),
-    count(*)
+    '{}: {:,} of {:,} rollouts with a completion token have no token row{}',
+    arm, count(*) FILTER (WHERE NOT has_rows), count(*),
+    CASE any_value(credit) WHEN 'preference' THEN ': they are in no pair, and its loss trains on pairs' ELSE '' END
 )
 FROM (
     SELECT
@@ -99,5 +101,6 @@ FROM (
     FROM rollouts
     WHERE n_tokens > 0
 )
+LEFT JOIN derived_credits USING (arm)
 GROUP BY arm
 ORDER BY arm

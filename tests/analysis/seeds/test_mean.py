@@ -29,5 +29,5 @@ def test_limits_stay_within_the_score():
 
 @pytest.mark.parametrize("values", [[0.1, 0.2], [0.1, 0.2, np.nan], [0.1, 0.2, 1.2], [[0.1, 0.2, 0.3]]])
 def test_what_has_no_interval_is_refused(values):
-    with pytest.raises(ValueError, match="seeds|value"):
+    with pytest.raises(ValueError, match=r"seeds|value"):
         seed_mean(values, (0.0, 1.0), 0.05)
