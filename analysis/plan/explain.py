@@ -104,10 +104,21 @@ def _trained(plan: Plan) -> str:
         f"samples (temperature {rollout.temperature:g}, at most {rollout.max_tokens} tokens, "
         f"renderer {rollout.renderer}), "
         f"{_count(rollout.updates_per_batch, 'update')} on each, so {steps} optimiser steps an arm. "
-        f"The advantage is the reward minus the group's mean. {adam}: learning rate {optimizer.learning_rate:g}, beta "
+        f"{_group_means(plan)}{adam}: learning rate {optimizer.learning_rate:g}, beta "
         f"{optimizer.beta1:g} and {optimizer.beta2:g}, eps {optimizer.eps:g}, weight decay "
         f"{optimizer.weight_decay:g}, {clip}."
     )
+
+
+def _group_means(plan: Plan) -> str:
+    """Say which arms have the reward minus the group's mean as their advantage."""
+    by_group = {
+        arm.condition: arm.advantage is None and plan.losses[arm.loss].kind != "preference" for arm in plan.arms
+    }
+    if all(by_group.values()):
+        return "The advantage is the reward minus the group's mean. "
+    named = [name for name, is_so in by_group.items() if is_so]
+    return f"The advantage of {' and '.join(named)} is the reward minus the group's mean. " if named else ""
 
 
 def _before(plan: Plan) -> str:

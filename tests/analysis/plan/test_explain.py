@@ -80,3 +80,21 @@ def test_a_paragraph_is_one_line(v1, v2, demo):
     for document in (v1, v2, demo):
         assert all(paragraph.heading for paragraph in explain(parse_plan(document, source="p")))
     assert "\n" not in words(v2)["How it is trained"]
+
+
+def test_only_arms_without_a_critic_and_without_pairs_are_said_to_have_group_means(demo):
+    import json
+
+    from runner.loop.plans import shipped_plans
+
+    assert "The advantage is the reward minus the group's mean." in words(demo)["How it is trained"]
+    study = json.loads(shipped_plans()["critic_study"].read_text(encoding="utf-8"))
+    assert "The advantage of grpo is the reward minus the group's mean." in words(study)["How it is trained"]
+    study["arms"] = [arm for arm in study["arms"] if arm["condition"] != "grpo"]
+    roles = iter(["baseline", "treatment"])
+    for condition in dict.fromkeys(arm["condition"] for arm in study["arms"]):
+        role = next(roles, "other")
+        for arm in study["arms"]:
+            if arm["condition"] == condition:
+                arm["role"] = role
+    assert "group's mean" not in words(study)["How it is trained"]
