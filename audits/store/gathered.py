@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # What the values of a row take in memory, without the characters of its texts.
 _VALUE_BYTES = 64
 # A row group of the file that is made of the rows. It must not depend on what was spilled when.
-_GROUP_BYTES = 32 << 20
+_GROUP_BYTES = 16 << 20
 # Rows of a part on disk that are read again at a time.
 _PART_ROWS = 4096
 _SHOWN = 100
@@ -38,7 +38,7 @@ class Scratch:
         memory: bytes that the rows of all tables may take together, about.
     """
 
-    def __init__(self, beside: Path | None = None, *, memory: int = 64 << 20) -> None:
+    def __init__(self, beside: Path | None = None, *, memory: int = 32 << 20) -> None:
         self._beside, self._memory = beside, memory
         self._tables: list[Rows] = []
         self._held = 0

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+
+pytest.importorskip("resource")  # peak memory, which Windows does not keep
 from bench.importing import import_measured, main, write_outcomes
 
 
