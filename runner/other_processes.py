@@ -21,10 +21,30 @@ def other_processes() -> Iterator[ProcessPoolExecutor]:
     """Open processes for `integrity_beside` and `beside`; whatever happens, none is left running."""
     with ProcessPoolExecutor(PROCESSES, get_context("spawn"), _leave_interrupts_to_the_parent) as pool:
         try:
+            with _interrupts_held():
+                # A process is started by its first task.
+                pool.submit(_ready)
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while a process is started, which then never hears it: what it imports cannot be interrupted."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ready() -> None:
+    """Do nothing: the process is there."""
 
 
 def integrity_beside(pool: ProcessPoolExecutor, run: Run) -> Callable[[], dict[str, Any]]:

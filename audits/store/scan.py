@@ -90,9 +90,21 @@ def scratch_connection(threads: int | None = None) -> Iterator["duckdb.DuckDBPyC
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET preserve_insertion_order = false")
             connection.execute("SET parquet_metadata_cache = true")
-            yield connection
+            with _interrupts_as_such():
+                yield connection
         finally:
             connection.close()
+
+
+@contextmanager
+def _interrupts_as_such() -> Iterator[None]:
+    """Let Ctrl-C be Ctrl-C: the engine at work answers it with an error of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Work beside the report's own process gives the same, and its errors are told as if it were done here."""
 
 import os
+import signal
 
 import pytest
 from made_run import right, write_experiment
@@ -19,6 +20,13 @@ def test_the_audits_are_those_of_this_process_and_a_damaged_run_is_told_like_her
         wait = integrity_beside(pool, run)
         with pytest.raises(AuditError, match="truncated or changed"):
             wait()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks on this platform")
+def test_a_process_never_hears_ctrl_c_and_this_one_still_does():
+    with other_processes() as pool:
+        assert signal.SIGINT in beside(pool, signal.pthread_sigmask, signal.SIG_BLOCK, ())()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_a_process_that_is_ended_from_outside_is_an_error_with_what_to_do():
