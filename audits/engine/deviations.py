@@ -18,7 +18,8 @@ class Deviation:
 
     Attributes:
         run: of which run: `run` or `pilot`.
-        kind: `waiver`, `unfinished run`, `interruption`, `service faults`, `superseded plan`, `uncommitted code` or `unread`.
+        kind: `waiver`, `unfinished run`, `interruption`, `service faults`, `superseded plan`, `uncommitted code` or
+            `unread`.
         what: what happened.
         reason: why, as its owner states it; None where nobody states one.
         owner: who answers for it; None where nobody does.

@@ -11,10 +11,14 @@ from audits.store.scan import scratch_connection
 
 def test_ctrl_c_in_a_query_is_an_interrupt_and_no_bug():
     """The engine answers the signal with a RuntimeError of its own."""
-    with pytest.raises(KeyboardInterrupt), scratch_connection() as connection:
-        timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
-        timer.start()
-        connection.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+
+    def interrupted():
+        with scratch_connection() as connection:
+            threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+            connection.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b").fetchall()
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
 
 
 def test_another_error_inside_stays_what_it_is():
