@@ -10,9 +10,9 @@ from audits.engine.check import Check, StepValue
 from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement
 from audits.engine.metric import Metric, Watch, load_metric, metric_ids
-from audits.engine.request import Request
+from audits.engine.request import Request, scope
 from audits.engine.rounding import rounding_notes
-from audits.store.reader import Run
+from audits.store.reader import Run, connect
 from audits.store.schema import tables
 
 
@@ -85,6 +85,10 @@ def _check(asked: Watched, found: Measurement) -> Check:
     notes = rounding_notes(asked.run, asked.requests[0], found)
     check = replace(check, notes=(f"watched: {warns}", *notes))
     if not found.rows:
+        executed = _updates_a_batch(asked)
+        if executed is not None and metric.default_update is not None and executed <= metric.default_update:
+            reason = f"the figure is of update {metric.default_update} of a batch (0-based), and {executed} was executed"
+            return replace(check, value=None, status="not_applicable", reason=reason)
         written_by = tables()[metric.table].written_by
         update = "" if metric.default_update is None else f" on update {metric.default_update}"
         reason = f"no row of arm {arm}{update} in table {metric.table}; {written_by} writes it"
@@ -112,6 +116,16 @@ def _check(asked: Watched, found: Measurement) -> Check:
         reason = f"a movement needs {needed} steps of a seed to be seen, {most} were logged"
         return replace(check, status="not_applicable", reason=reason)
     return replace(check, status="pass")
+
+
+def _updates_a_batch(asked: Watched) -> int | None:
+    """Return how many updates of a batch the arm's log has, None where it has no row at all."""
+    if not any(column.name == "update" for column in tables()[asked.metric.table].columns):
+        return None
+    with connect(asked.run) as connection:
+        query = f'SELECT max("update") FROM {asked.metric.table} WHERE {scope(asked.arm, None, asked.seeds)}'
+        last = connection.execute(query).fetchall()[0][0]
+    return None if last is None else int(last) + 1
 
 
 def _by_seed(steps: Sequence[StepValue]) -> list[list[StepValue]]:

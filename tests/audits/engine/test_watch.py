@@ -217,3 +217,15 @@ def test_what_else_a_version_watches_leaves_the_digest_of_a_gate_alone(tmp_path,
     alone = evaluate_gate(run, run.sealed.plan)
     assert len(watching.checks) > len(alone.checks)
     assert gate_sha256(watching) == gate_sha256(alone)
+
+
+def test_a_figure_of_a_second_update_does_not_apply_to_a_log_with_one(tmp_path):
+    """Tools that take one update a batch would otherwise never see a drift without missing evidence."""
+    rows = {
+        ("tokens", arm, 0, step): token_columns(step, 0, np.full(4, -2.0), np.full(4, -2.1), np.ones(4))
+        for arm in ("dppo", "grpo") for step in range(3)
+    }  # fmt: skip
+    run = write_and_open(tmp_path, rows, plan_of(3))
+    found = [check for check in drift_report(run, run.sealed.plan).checks.checks if check.id == "effective_sample_size"]
+    assert [check.status for check in found] == ["not_applicable"] * 2
+    assert "the figure is of update 1 of a batch (0-based), and 1 was executed" in found[0].reason
