@@ -164,8 +164,6 @@ def _inflated(member: "_Part") -> Iterator[bytes]:
     while not inflater.eof and (block := inflater.unconsumed_tail or member.read(_BLOCK)):
         yield inflater.decompress(block, _BLOCK)
     yield inflater.flush()
-    if not inflater.eof:
-        raise zlib.error("its end is missing")
 
 
 class _Part(io.RawIOBase):

@@ -96,7 +96,7 @@ def test_ranked_choices_have_no_completion_and_a_vote_has_none_of_its_own(import
     importing.out = tmp_path / "voted"
     told = importing(DATA / "other", mapping=[("task", "voted_sums")])
     assert "4 documents with several responses" in told
-    assert importing.sql("SELECT count(extracted), count(score) FROM evals") == [(3, 4)]
+    assert importing.sql("SELECT count(completion), count(extracted), count(score) FROM evals") == [(0, 3, 4)]
 
 
 def test_the_harnesss_filters_are_not_our_extractors():
