@@ -25,13 +25,34 @@ def command(
     mapping: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", help="FIELD=NAME, repeatable: what a field is taken from, where the source has a choice."
+            "--map",
+            help="FIELD=NAME, repeatable: the column, or what else of the source, that a field is taken from; --list "
+            "has the fields.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and write nothing.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="List the importers and the fields of a table; with an importer's id, all that it says."
+        ),
+    ] = False,
 ) -> None:
-    """Turn outcomes and logs from elsewhere into a run, so that every audit works on them."""
+    """Turn outcomes and logs from elsewhere into a run, so that every audit works on them.
+
+    What is read: tables (CSV, JSON lines, Parquet) and the logs of other tools, by the importers of `audit import
+    --list`. One row an item, or one row an outcome:
+
+    audit import x.csv --arm baseline=a_correct --arm treatment=b_correct --out runs/x
+
+    audit import x.jsonl --map arm=model --map correct=ok --arm baseline=a --arm treatment=b --out runs/x
+    """
     from analysis.errors import AuditError
+
+    if listed:
+        typer.echo(_listed(words or []))
+        return
+
     from runner.importers.engine.importing import import_run
     from runner.loop.provenance import command_line
 
@@ -48,6 +69,16 @@ def command(
         command_line=command_line(),
     )
     typer.echo("\n".join(_printable(line) for line in summary.split("\n")))
+
+
+def _listed(words: list[str]) -> str:
+    from analysis.errors import AuditError
+    from runner.importers.engine.documentation import importer_words, importers_list
+    from runner.importers.engine.registry import known_importer
+
+    if len(words) > 1:
+        raise AuditError("--list explains one importer at a time, as in `audit import --list outcomes`")
+    return importer_words(known_importer(words[0])) if words else importers_list()
 
 
 def _printable(line: str) -> str:

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.errors import AuditError
-from analysis.nearest import hint
 from audits.store.gathered import Scratch
 from audits.store.preflights import require_free
 from runner.importers.engine.checks import check, counted, few
 from runner.importers.engine.imported import Imported, ImportedArm, Options
-from runner.importers.engine.registry import importer_id, importer_ids, load_importer, recognise
+from runner.importers.engine.registry import importer_id, known_importer, load_importer, recognise
 from runner.importers.engine.roles import check_role, together, with_roles
 from runner.importers.engine.source_files import refuse_pickle
 from runner.importers.engine.writing import write_run
@@ -71,8 +70,8 @@ def _named(words: Sequence[str], arms: Pairs) -> tuple[str | None, Path | None]:
     if len(words) > 2:
         raise AuditError(f"{few(words)}: one source is imported at a time; several are named as --arm ROLE=PATH")
     known = importer_id(words[0]) if words else None
-    if len(words) == 2 and known is None:
-        raise AuditError(f'there is no importer "{words[0]}"{hint(words[0], importer_ids())}')
+    if len(words) == 2:
+        known_importer(words[0])
     if len(words) == 1 and known is not None and not arms:
         raise AuditError(
             f"{words[0]} is an importer: name what it reads, as `audit import {words[0]} PATH`. A file of that name is "

@@ -45,8 +45,8 @@ def importer_id(word: str) -> str | None:
     return known if known in importer_ids() else None
 
 
-def load_importer(word: str) -> Importer:
-    """Return the importer with this id.
+def known_importer(word: str) -> str:
+    """Return the importer's id that a word of the command line names.
 
     Raises:
         AuditError: there is no such importer; the message names the known ones.
@@ -54,7 +54,16 @@ def load_importer(word: str) -> Importer:
     found = importer_id(word)
     if found is None:
         raise AuditError(f'there is no importer "{word}"{hint(word, importer_ids())}')
-    return cast(Importer, importlib.import_module(f"runner.importers.{found}"))
+    return found
+
+
+def load_importer(word: str) -> Importer:
+    """Return the importer with this id.
+
+    Raises:
+        AuditError: there is no such importer; the message names the known ones.
+    """
+    return cast(Importer, importlib.import_module(f"runner.importers.{known_importer(word)}"))
 
 
 def recognise(path: Path) -> str:

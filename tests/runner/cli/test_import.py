@@ -81,3 +81,19 @@ def test_what_a_file_says_cannot_steer_the_terminal(audit, tmp_path):
     assert audit("import", tmp_path / "metrics.jsonl", "--dry-run").code == 0
     assert "\x1b" not in audit.out
     assert "red" in audit.out
+
+
+def test_help_names_the_list_and_the_list_names_importers_and_fields(audit):
+    assert audit("import", "--help").code == 0
+    assert "audit import --list" in " ".join(audit.out.split())
+    assert "--map arm=model" in " ".join(audit.out.split())
+    assert audit("import", "--list").code == 0
+    for named in ("verl: dumps of rollouts", "trackio", "outcomes", "completion", "stop_reason"):
+        assert named in audit.out
+
+
+def test_one_importer_explains_itself(audit):
+    assert audit("import", "--list", "tinker-cookbook").code == 0
+    assert "metrics.jsonl" in audit.out
+    assert "did you mean" in audit.refuses("import", "--list", "outcome")
+    assert "one importer at a time" in audit.refuses("import", "--list", "verl", "trl")

@@ -16,35 +16,36 @@ DEFAULT_ITEM = "item_id"
 
 @dataclass(frozen=True)
 class Field:
-    """One field: how a cell is read; for messages, what a cell must be and what to do where it is not."""
+    """One field: how a cell is read; in words, what a cell must be, what it means, and what to do where it is not."""
 
     read: cells.Reader
     needed: str
+    meaning: str
     advice: str = ""
 
 
-_TEXT = Field(cells.text, "a text")
 FIELDS: Mapping[str, Field] = {
-    "item_id": Field(cells.identifier, "a name or a whole number"),
-    "arm": Field(cells.identifier, "a name or a whole number"),
-    "seed": Field(cells.whole(10**15 - 1), "a whole number from 0"),
-    "checkpoint": Field(cells.checkpoint, "base, final or stepNNNNNN"),
-    "sample": Field(cells.whole(2**15 - 1), "a whole number from 0 to 32767"),
+    "item_id": Field(cells.identifier, "a name or a whole number", "the item, the same in every arm"),
+    "arm": Field(cells.identifier, "a name or a whole number", "which arm the row is of"),
+    "seed": Field(cells.whole(10**15 - 1), "a whole number from 0", "the training seed of the arm"),
+    "checkpoint": Field(cells.checkpoint, "base, final or stepNNNNNN", "what was evaluated; else final"),
+    "sample": Field(cells.whole(2**15 - 1), "a whole number from 0 to 32767", "which sample of the item"),
     "score": Field(
         cells.score,
         "a score from 0 to 1",
+        "empty where the item failed",
         ". Divide percent by 100 and write a decimal point; an item that failed with an error has no score: evaluate "
         "it again, it is never counted as wrong",
     ),
-    "correct": Field(cells.flag, "true or false (or 1 or 0)"),
-    "completion": _TEXT,
-    "extracted": _TEXT,
-    "gold": _TEXT,
-    "extraction": _TEXT,
-    "stop_reason": _TEXT,
-    "n_tokens": Field(cells.whole(2**31 - 1), "a whole number from 0"),
-    "error": _TEXT,
-    "question": _TEXT,
+    "correct": Field(cells.flag, "true or false (or 1 or 0)", "the score too, where there is none"),
+    "completion": Field(cells.text, "a text", "all of the answer"),
+    "extracted": Field(cells.text, "a text", "what was found in the completion"),
+    "gold": Field(cells.text, "a text", "the right answer"),
+    "extraction": Field(cells.text, "a text", "how the answer was found"),
+    "stop_reason": Field(cells.text, "a text", "length where the token cap cut the completion"),
+    "n_tokens": Field(cells.whole(2**31 - 1), "a whole number from 0", "tokens of the completion"),
+    "error": Field(cells.text, "a text", "why the item failed"),
+    "question": Field(cells.text, "a text", "makes a prompt, together with gold"),
 }
 # Of a table with a column an arm: what belongs to the item whatever the arm.
 _OF_THE_ITEM = ("item_id", "gold", "question")
