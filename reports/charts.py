@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reports.chart_style import body, data, finished
 from reports.line_charts import curve, lines
-from reports.parts import Curve, Forest, Heat, Lines
+from reports.part_charts import spread, stack
+from reports.parts import Curve, Forest, Heat, Lines, Spread, Stack
 
 if TYPE_CHECKING:
     import altair as alt
 
-Chart = Forest | Lines | Curve | Heat
+Chart = Forest | Lines | Curve | Heat | Stack | Spread
 
 STATE_COLOURS = {
     "validated": "var(--good)",
@@ -43,12 +44,16 @@ def spec(chart: Chart, order: Sequence[str] = ()) -> dict[str, Any]:
         return finished(lines(chart, order))
     if isinstance(chart, Curve):
         return finished(curve(chart, order))
+    if isinstance(chart, Stack):
+        return finished(stack(chart))
+    if isinstance(chart, Spread):
+        return finished(spread(chart, order))
     return finished(_forest(chart) if isinstance(chart, Forest) else _heat(chart))
 
 
 def series_of(charts: Iterable[Chart]) -> tuple[str, ...]:
     """Return the names of all series that have a colour, in the order in which they first appear."""
-    coloured = (chart for chart in charts if isinstance(chart, Lines | Curve))
+    coloured = (chart for chart in charts if isinstance(chart, Lines | Curve | Spread))
     return tuple(dict.fromkeys(point.series for chart in coloured for point in chart.points))
 
 

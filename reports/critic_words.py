@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from audits.engine.crossover import LEFT
-from reports.display import MINUS, brief, count, text
+from reports.display import MINUS, brief, text
 
 if TYPE_CHECKING:
     from analysis.advantage_errors import AdvantageError
@@ -90,8 +90,3 @@ def axis_text(arms: "tuple[CriticArm, ...]") -> str:
 def refusal_text(found: "Crossover") -> str:
     """Return why no crossover is drawn."""
     return f"No crossover is drawn: {'; '.join(text(reason) for reason in found.refusals)}."
-
-
-def point_label(arm: str, parameters: int) -> str:
-    """Return a critic's name with its measured size."""
-    return f"{text(arm, NAME_LIMIT)}, {count(parameters)} parameters"

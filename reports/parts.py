@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from audits.engine.calibration import Calibration
     from audits.engine.comparison import ArmChanges, Differences
     from audits.engine.cost import Cost
+    from audits.engine.critic import CriticReport
     from audits.engine.curve import CheckpointScore
     from audits.engine.deviations import Deviation, SettingDifference
     from audits.engine.disagreements import Disagreements
@@ -50,6 +51,7 @@ class ReportInputs:
         cost: time, tokens and budget; None where nobody looked.
         deviations: where run and pilot left the plan or were accepted in spite of it.
         settings: planned settings that ran otherwise, or of which nobody logged what ran.
+        critic: how wrong advantages were against fresh rollouts; None where nobody looked.
         redacted: whether questions, answers and completions are left out.
         rounding: what it costs the drift's figures that log-probabilities were logged with few decimals.
     """
@@ -74,6 +76,7 @@ class ReportInputs:
     cost: "Cost | None" = None
     deviations: "Sequence[Deviation]" = ()
     settings: "Sequence[SettingDifference]" = ()
+    critic: "CriticReport | None" = None
     redacted: bool = False
     undecided: str | None = None
     rounding: Sequence[str] = ()
@@ -238,6 +241,38 @@ class Heat:
 
 
 @dataclass(frozen=True)
+class Stack:
+    """A bar for each row, made of parts one after the other; parts below 0 stand on the other side of 0."""
+
+    x_title: str
+    part_title: str
+    parts: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class SpreadPoint:
+    """A point with an interval of its value; `label` stands beside it."""
+
+    series: str
+    label: str
+    at: float
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Points over a quantity, each with the interval of its value."""
+
+    x_title: str
+    y_title: str
+    points: tuple[SpreadPoint, ...]
+    series_title: str = "arm"
+
+
+@dataclass(frozen=True)
 class Figure:
     """A chart with the words it needs.
 
@@ -254,7 +289,7 @@ class Figure:
     label: str
     takeaway: str
     caption: str
-    chart: Forest | Lines | Curve | Heat
+    chart: Forest | Lines | Curve | Heat | Stack | Spread
     small: bool = False
 
 

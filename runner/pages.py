@@ -10,6 +10,7 @@ from audits.engine.calibration import calibration
 from audits.engine.check import CheckReport
 from audits.engine.comparison import executed_differences, item_changes, planned_differences
 from audits.engine.cost import cost_of
+from audits.engine.critic import critic_report
 from audits.engine.curve import validation_curve
 from audits.engine.decide import decide
 from audits.engine.deviations import deviations
@@ -96,6 +97,7 @@ def inputs_but_integrity(run: Run, *, redact: bool = False) -> "ReportInputs":
             training=training_steps(run),
             mask_curves=mask_curves(run, plan, engine),
             calibration=calibration(run),
+            critic=critic_report(run),
             rounding=rounding_of(run, plan, drift),
         )
 

@@ -7,17 +7,8 @@ from typing import Any, TextIO
 from analysis.advantage_errors import AdvantageError
 from audits.engine.critic import SQL, CriticArm, CriticReport, Measured
 from audits.engine.crossover import LEFT, Crossover, crossover
-from reports.critic_words import (
-    GAP,
-    NAME_LIMIT,
-    OWN_REWARD,
-    axis_text,
-    left_text,
-    parts_of,
-    reaches,
-    refusal_text,
-    shown,
-)
+from reports.critic_tables import critic_tables
+from reports.critic_words import NAME_LIMIT, OWN_REWARD, axis_text, reaches, refusal_text
 from reports.display import brief, command, count, number, text
 from reports.emitters.contracts import with_reasons
 from reports.emitters.json import dumps
@@ -149,87 +140,20 @@ def _parts(report: CriticReport) -> Iterator[str]:
         yield f"? INCONCLUSIVE  audit critic {text(report.run, 120)}: {text(report.missing)}"
     else:
         yield f"audit critic {text(report.run, 120)}: advantages against fresh rollouts of the same states"
-    measured = [arm for arm in report.arms if arm.measured.advantages is not None]
-    if measured:
-        yield _titled("Advantages, in units of reward", _ERRORS, [_error_cells(arm) for arm in measured])
-        yield _titled(
-            "MSE = offset² + scale + residual, and what the arm's normalisation leaves of it",
-            _SPLIT,
-            [_split_cells(arm) for arm in measured],
-        )
-    valued = [arm for arm in measured if arm.measured.values is not None]
-    if valued:
-        title = f"The critic's own values, in units of reward. {OWN_REWARD}"
-        yield _titled(title, _VALUES, [_value_cells(arm) for arm in valued])
+    for table in critic_tables(report.arms):
+        yield _titled(table.caption, [column.name for column in table.columns], table.rows)
     if report.arms:
-        yield _titled("By training seed", _SEEDS, [cells for arm in report.arms for cells in _seed_cells(arm)])
         yield "\n".join(reaches(arm) for arm in report.arms)
+    if report.missing is None:
+        yield OWN_REWARD
     if report.critics:
         yield _crossover_text(report, crossover(report))
-    if measured:
+    if report.missing is None:
         yield "\n".join(["Again:", *(command("audit", "sql", report.run, sql) for sql in SQL.values())])
-
-
-_ERRORS = ("arm", "parameters", "states", "batches", "bias", "MAE", "RMSE", "without offset", "correlation", "slope")
-_SPLIT = ("arm", "MSE", "offset²", "scale", "residual", "noise", "cosine", "root of what is left")
-_VALUES = ("arm", "bias", "MAE", "RMSE", "correlation", "slope", "offset²", "scale", "residual", "noise")
-_SEEDS = ("arm", "seed", "parameters", "accuracy", "sampled tokens", "updates", "MSE", "residual", "cosine")
 
 
 def _titled(title: str, names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
     return f"{title}\n{rows_table(names, iter(rows), len(rows))}"
-
-
-def _error_cells(arm: CriticArm) -> tuple[str, ...]:
-    error = arm.measured.advantages
-    assert error is not None
-    return (
-        text(arm.arm, NAME_LIMIT),
-        _counted(arm.parameters),
-        count(error.states),
-        count(error.batches),
-        *map(shown, (error.bias, error.mean_absolute, error.root_mean_squared, error.centered_root_mean_squared)),
-        *map(shown, (error.correlation, error.slope)),
-    )
-
-
-def _split_cells(arm: CriticArm) -> tuple[str, ...]:
-    error = arm.measured.advantages
-    assert error is not None
-    return (
-        text(arm.arm, NAME_LIMIT),
-        *parts_of(error),
-        shown(error.noise),
-        shown(arm.measured.cosine),
-        left_text(arm),
-    )
-
-
-def _value_cells(arm: CriticArm) -> tuple[str, ...]:
-    error = arm.measured.values
-    assert error is not None
-    figures = (error.bias, error.mean_absolute, error.root_mean_squared, error.correlation, error.slope)
-    return (text(arm.arm, NAME_LIMIT), *map(shown, figures), *parts_of(error)[1:], shown(error.noise))
-
-
-def _seed_cells(arm: CriticArm) -> Iterator[tuple[str, ...]]:
-    for own in arm.seeds:
-        error = own.measured.advantages
-        yield (
-            text(arm.arm, NAME_LIMIT),
-            str(own.seed),
-            _counted(own.parameters),
-            GAP if own.accuracy is None else number(own.accuracy, 4),
-            _counted(own.sampled_tokens),
-            _counted(own.optimizer_updates),
-            shown(None if error is None else error.mean_squared),
-            shown(None if error is None else error.residual),
-            shown(own.measured.cosine),
-        )
-
-
-def _counted(value: int | None) -> str:
-    return GAP if value is None else count(value)
 
 
 def _crossover_text(report: CriticReport, found: Crossover) -> str:
