@@ -23,7 +23,7 @@ from runner.importers.engine.imported import Imported, ImportedArm, Options
 from runner.importers.engine.source_files import peek, source_file
 from runner.importers.engine.tables.fields import Layout, layout_of, left_out, told
 from runner.importers.engine.tables.outcome_rows import OutcomeRows, by_arm
-from runner.importers.engine.tables.table import JSON_SUFFIXES, TABLE_SUFFIXES, open_table
+from runner.importers.engine.tables.table import JSON_SUFFIXES, is_table, open_table
 
 ITEM_COLUMN = True
 MAPPED = True
@@ -31,10 +31,7 @@ MAPPED = True
 
 def sniff(path: Path) -> bool:
     """Return whether the path is a table by its name, and for JSON lines by the keys of the first line too."""
-    suffix = plain_suffix(path)
-    if not path.is_file() or suffix not in TABLE_SUFFIXES:
-        return False
-    return suffix not in JSON_SUFFIXES or _is_outcome(peek(path) or {})
+    return is_table(path) and (plain_suffix(path) not in JSON_SUFFIXES or _is_outcome(peek(path) or {}))
 
 
 def read(source: Path, options: Options) -> Imported:

@@ -90,7 +90,8 @@ def _refuse_twice(option: str, pairs: Pairs) -> None:
 
 def _read(named: str | None, source: Path, options: Options) -> Imported:
     refuse_pickle(source)
-    importer = load_importer(named or recognise(source))
+    columns_named = bool(options.item or options.arms or options.mapping)
+    importer = load_importer(named or recognise(source, as_table=columns_named))
     if options.item is not None and not importer.ITEM_COLUMN:
         raise AuditError(f"--item: {source} is no table with a column to name; its items have ids of their own")
     if options.mapping and not importer.MAPPED:

@@ -12,6 +12,11 @@ PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 TABLE_SUFFIXES = frozenset({".csv"}) | TAB_SUFFIXES | JSON_SUFFIXES | PARQUET_SUFFIXES
 
 
+def is_table(path: Path) -> bool:
+    """Return whether a path is a file that is a table by its name."""
+    return path.is_file() and plain_suffix(path) in TABLE_SUFFIXES
+
+
 class Table(Protocol):
     """The rows of one file.
 

@@ -75,3 +75,48 @@ def test_a_used_directory_is_refused_before_anything_is_read(importing):
     assert (importing.out / "mine.txt").read_text() == "mine"
     (importing.out / "mine.txt").unlink()
     importing.out.rmdir()
+
+
+def test_a_table_that_none_recognises_is_read_as_one_where_columns_are_named(importing, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"id": 1, "model": "a", "ok": true}\n{"id": 1, "model": "b", "ok": false}\n')
+    mapping = [("arm", "model"), ("correct", "ok")]
+    assert "by outcomes: 1 items" in importing(path, item="id", mapping=mapping, dry_run=True)
+    with pytest.raises(AuditError) as error:
+        importing(path)
+    assert "A table (CSV, JSON lines, Parquet) is read by outcomes" in error.value.message
+    assert f"audit import outcomes {path}" in error.value.message
+
+
+def test_one_table_an_arm_is_read_as_one_where_a_field_is_named(importing, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": 1, "ok": true}\n')
+    arms = [("baseline", str(tmp_path / "a.jsonl")), ("treatment", str(tmp_path / "b.jsonl"))]
+    importing(arms=arms, item="id", mapping=[("correct", "ok")])
+    assert importing.sql("SELECT count(DISTINCT arm) FROM evals") == [(2,)]
+
+
+def test_what_another_importer_recognises_is_not_taken_for_a_table(importing, tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "optim/lr": 0.1}\n')
+    with pytest.raises(AuditError, match="is no table"):
+        importing(tmp_path / "metrics.jsonl", item="step")
+
+
+def test_of_a_folder_that_none_recognises_it_is_said_what_in_it_is(importing, tmp_path):
+    folder = tmp_path / "outputs"
+    for number in range(9):
+        (folder / f"run{number}").mkdir(parents=True)
+        (folder / f"run{number}" / "metrics.jsonl").write_text('{"step": 0, "optim/lr": 0.1}\n')
+    with pytest.raises(AuditError) as error:
+        importing(folder)
+    assert "run0 (tinker_cookbook), run1 (tinker_cookbook)" in error.value.message
+    assert error.value.message.count("(tinker_cookbook)") == 8
+    (folder / "run0" / "metrics.jsonl").rename(tmp_path / "x")
+    (folder / "run0" / "notes.md").write_text("x")
+    (folder / "run0" / "deep").mkdir()
+    (folder / "run0" / "deep" / "scores.csv").write_text(TABLE)
+    with pytest.raises(AuditError, match=r"in it are deep/scores\.csv \(outcomes\)"):
+        importing(folder / "run0")
+    (folder / "run0" / "deep" / "scores.csv").unlink()
+    with pytest.raises(AuditError, match="recognises it, nor anything in it"):
+        importing(folder / "run0")
