@@ -6,7 +6,7 @@ Escaping for HTML, XML or a shell is the emitter's business.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
@@ -62,7 +62,7 @@ class ReportInputs:
     gate: CheckReport | None
     drift: "Sequence[DriftRow]"
     provenance: Mapping[str, str]
-    looks: Sequence[Mapping[str, str]]
+    looks: Sequence[Mapping[str, Any]]
     plan_summary: Mapping[str, str]
     curve: "Sequence[CheckpointScore]" = ()
     preflights: CheckReport | None = None

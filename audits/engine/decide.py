@@ -103,6 +103,8 @@ def decide(
         reasons=reasons,
         plan_sha256=run.sealed.sha256 if run.sealed is not None else None,
         options=options.as_typed,
+        asked=None if asked is None else asked.id,
+        aggregations=_aggregations(run, items.conditions, names),
     )
 
 
@@ -120,6 +122,12 @@ def _refuse_other_unit(rule: DecisionRule, method: DecisionMethod) -> None:
         f"the rule speaks of fixed checkpoints (unit fixed_checkpoint_items), and {method.id} of training seeds: its "
         f"interval would answer another question. Register unit training_seeds, or use one of: {fitting}"
     )
+
+
+def _aggregations(run: Run, conditions: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return by the name of an arm what its source states of how one score was made of several answers."""
+    stated = {arm.arm: arm.settings["aggregation"] for arm in run.manifest.arms if "aggregation" in arm.settings}
+    return {names[role]: str(stated[arm]) for role, arm in conditions.items() if arm in stated}
 
 
 def _n_seeds(result: RuleVerdict) -> int | None:
@@ -241,6 +249,7 @@ def _criteria(rule: DecisionRule, result: RuleVerdict, names: Mapping[str, str])
             p_value=found.interval.p_value,
             bounds=found.contrast.sample.bounds,
             contrast=_contrast(criterion, names),
+            weights=criterion.weights,
             counts=(counts := found.contrast.sample.counts),
             mcnemar_exact=None if counts is None else mcnemar_exact(counts.only_treatment, counts.only_baseline),
             mcnemar_mid_p=None if counts is None else mcnemar_mid_p(counts.only_treatment, counts.only_baseline),

@@ -1,11 +1,12 @@
 """Looks and deviations: who looked at the outcomes when, and where the run left its plan."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audits.engine.check import Check, CheckReport
 from audits.engine.deviations import SETTINGS_AUDIT
 from reports.display import LABEL_LIMIT, command, count, status_sign, status_word, text
+from reports.look_words import NOT_RECORDED, asked, interval
 from reports.parts import Column, Command, ReportInputs, Section, Table
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _LOOK_NAMES = {
     "alpha": "Alpha",
     "n_items": "Items",
 }
+_IN_WORDS = ("unit", "criteria")
 _DEVIATION_COLUMNS = (
     Column("Kind"),
     Column("Of"),
@@ -72,7 +74,7 @@ def build(inputs: ReportInputs) -> Section:
     )
 
 
-def _looked(looks: Sequence[Mapping[str, str]]) -> str:
+def _looked(looks: Sequence[Mapping[str, Any]]) -> str:
     if not looks:
         return "No look at the outcomes is recorded."
     if len(looks) == 1:
@@ -169,21 +171,22 @@ def _deviations(deviations: "Sequence[Deviation]") -> Table | None:
     )
 
 
-def _looks(looks: Sequence[Mapping[str, str]]) -> Table | None:
+def _looks(looks: Sequence[Mapping[str, Any]]) -> Table | None:
     if not looks:
         return None
     shown = looks[-SHOWN_LOOKS:]
-    recorded = dict.fromkeys(str(key) for look in shown for key in look)
+    recorded = dict.fromkeys(str(key) for look in shown for key in look if key not in _IN_WORDS)
     keys = [*(key for key in _LOOK_NAMES if key in recorded), *(key for key in recorded if key not in _LOOK_NAMES)]
     first = len(looks) - len(shown) + 1
     rows = tuple(
-        (str(first + index), *(_cell(look.get(key)) for key in keys[:SHOWN_KEYS])) for index, look in enumerate(shown)
+        (str(first + index), *(_cell(look.get(key)) for key in keys[:SHOWN_KEYS]), asked(look), interval(look))
+        for index, look in enumerate(shown)
     )
     names = (_LOOK_NAMES.get(key, text(key, LABEL_LIMIT)) for key in keys[:SHOWN_KEYS])
-    columns = (Column("Look", numeric=True), *(Column(name) for name in names))
+    columns = (Column("Look", numeric=True), *(Column(name) for name in (*names, "Question", "Interval")))
     part = "" if len(shown) == len(looks) else f" (the last {SHOWN_LOOKS} of {count(len(looks))})"
     return Table(caption=f"Looks at the outcomes, oldest first{part}", columns=columns, rows=rows)
 
 
-def _cell(value: str | None) -> str:
-    return "not recorded" if value is None else {"True": "yes", "False": "no"}.get(value, text(value, 200))
+def _cell(value: object) -> str:
+    return NOT_RECORDED if value is None else {"True": "yes", "False": "no"}.get(str(value), text(str(value), 200))

@@ -29,9 +29,55 @@ def test_the_last_looks_are_listed_by_their_number_and_in_one_order_of_columns(m
     ]
     table = section(make, looks=looks).tables[0]
     assert table.caption == "Looks at the outcomes, oldest first (the last 100 of 102)"
-    assert [column.name for column in table.columns] == ["Look", "Looked at (UTC)", "Verdict", "Registered", "mood"]
-    assert table.rows[0] == ("3", "t2", "tie", "yes", "calm")
+    assert [column.name for column in table.columns] == [
+        "Look", "Looked at (UTC)", "Verdict", "Registered", "mood", "Question", "Interval",
+    ]  # fmt: skip
+    assert table.rows[0] == ("3", "t2", "tie", "yes", "calm", "not recorded", "not recorded")
     assert table.rows[-1][:2] == ("102", "t101")
+
+
+CRITERION = {
+    "id": "primary", "weights": {"treat": 1.0, "base": -1.0}, "margin": 0.1, "floor": -0.1, "band": None,
+    "bounds": [-1.0, 1.0], "estimate": 0.0432, "lower": -0.0316, "upper": 0.118,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("look", "asked", "shown"),
+    [
+        (
+            {"unit": "fixed_checkpoint_items", "criteria": [CRITERION]},
+            "treat +1, base −1; margin +10.00 pp, floor −10.00 pp, band none",
+            "+4.32 [−3.16, +11.80] pp",
+        ),
+        (
+            {"unit": "training_seeds", "criteria": [CRITERION | {"band": 0.02, "bounds": [0, 9], "estimate": None,
+                                                                 "lower": None, "upper": None}]},
+            "treat +1, base −1 over training seeds; margin +0.10 score units, floor −0.10 score units, "
+            "band +0.02 score units",
+            "no interval",
+        ),
+        ({"verdict": "tie"}, "not recorded", "not recorded"),
+        ({"criteria": "x"}, "not recorded", "not recorded"),
+        ({"criteria": [3]}, "not recorded", "not recorded"),
+        ({"criteria": [{"weights": []}]}, "not recorded", "not recorded"),
+        (
+            {"unit": 3, "criteria": [{"weights": {"a": "x"}, "margin": True, "floor": 10**400, "band": [], "bounds": {},
+                                      "estimate": "x", "lower": 1.0, "upper": None}]},
+            "a not recorded, unit 3; margin not recorded, floor not recorded, band not recorded",
+            "not recorded [+1.00, not recorded] score units",
+        ),
+    ],
+)  # fmt: skip
+def test_a_look_says_what_was_asked_and_what_was_shown(make, look, asked, shown):
+    table = section(make, looks=[look]).tables[0]
+    assert [column.name for column in table.columns][-2:] == ["Question", "Interval"]
+    assert table.rows[0][-2:] == (asked, shown)
+
+
+def test_each_of_several_criteria_is_named(make):
+    table = section(make, looks=[{"unit": "x", "criteria": [CRITERION, CRITERION | {"id": "length"}]}]).tables[0]
+    assert table.rows[0][-1] == "primary: +4.32 [−3.16, +11.80] pp; length: +4.32 [−3.16, +11.80] pp"
 
 
 def test_a_waiver_stands_with_owner_reason_and_end(make):

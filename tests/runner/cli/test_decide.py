@@ -102,6 +102,38 @@ def test_each_look_is_recorded(audit, outcomes, tmp_path):
     assert [look["verdict"] for look in read_looks(full)] == ["validated", "inconclusive"]
 
 
+def test_looks_at_other_questions_leave_other_lines(audit, tmp_path):
+    from audits.store.looks import read_looks
+
+    arms = {"treatment": [evals(right(20))], "baseline": [evals(right(5))], "third": [evals(right(0))]}
+    run = write_outcomes(tmp_path / "run", arms)
+    audit("decide", run)
+    audit("decide", run, "--margin", "0.1", "--floor", "-0.2", "--band", "0.3")
+    audit("decide", run, "--weights", "treatment=1,third=-1")
+    asked = ("margin", "floor", "band", "weights", "estimate")
+    plain = {"treatment": 1.0, "baseline": -1.0}
+    looks = read_looks(run)
+    assert [tuple(look["criteria"][0][name] for name in asked) for look in looks] == [
+        (0.0, 0.0, None, plain, 0.75),
+        (0.1, -0.2, 0.3, plain, 0.75),
+        (0.0, 0.0, None, {"treatment": 1.0, "third": -1.0}, 1.0),
+    ]
+    assert all(look["criteria"][0]["lower"] < 1.0 <= look["criteria"][0]["upper"] for look in looks)
+    assert {look["unit"] for look in looks} == {"fixed_checkpoint_items"}
+
+
+def test_a_look_holds_the_interval_of_the_method_that_was_looked_at(audit, tmp_path):
+    from audits.store.looks import read_looks
+
+    full = write_experiment(tmp_path, scores={"grpo": right(12), "dppo": right(20)})
+    for method in ("paired_hoeffding", "paired_exact_unconditional", "seed_level_t"):
+        audit("decide", full, "--method", method)
+    first, second, third = (look["criteria"][0] for look in read_looks(full))
+    assert second["lower"] > first["lower"]
+    assert third["lower"] is None
+    assert third["weights"] == first["weights"] != {}
+
+
 def test_a_look_holds_the_verdict_of_the_method_that_was_looked_at(audit, tmp_path):
     from audits.store.looks import read_looks
 
