@@ -51,7 +51,7 @@ def matches(shown: str, printed: str) -> bool:
 
 @pytest.mark.parametrize(("command", "shown"), blocks(of_the_demo=False), ids=lambda value: value.split("\n")[0][:60])
 def test_a_command_prints_what_the_readme_shows(command: str, shown: str, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "tests" / "data" / "gsm8k", tmp_path / "tests" / "data" / "gsm8k")
+    shutil.copytree(ROOT / "tests" / "data", tmp_path / "tests" / "data")
     for earlier, _ in blocks(of_the_demo=False):
         if earlier == command:
             break
