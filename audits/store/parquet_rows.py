@@ -28,7 +28,9 @@ class ParquetRows:
         self._path = path
         try:
             with pq.ParquetFile(path) as parquet:
-                self.columns: tuple[str, ...] = tuple(parquet.schema_arrow.names)
+                schema = parquet.schema_arrow
+                self.columns: tuple[str, ...] = tuple(schema.names)
+                self.objects = frozenset(field.name for field in schema if pa.types.is_struct(field.type))
                 self.rows: int = parquet.metadata.num_rows
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._fault("not readable as Parquet", error) from error

@@ -110,9 +110,10 @@ def _advice(path: Path) -> str:
     inside = [f"{name} ({known})" for name, known in _recognised_inside(path)] if path.is_dir() else []
     if inside:
         return f"; in it are {', '.join(inside)}. Name one, or one an arm as in --arm baseline=PATH"
+    nor = ", nor anything in it" if path.is_dir() else ""
     return (
-        f"{', nor anything in it' * path.is_dir()}. Name an importer before the path: {', '.join(importer_ids())} (`audit import --list` says what each reads); "
-        f"a table with a column of scores an arm is read by {_TABLES}"
+        f"{nor}. Name an importer before the path: {', '.join(importer_ids())} (`audit import --list` says what each "
+        f"reads); a table with a column of scores an arm is read by {_TABLES}"
     )
 
 

@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import re
+import shutil
+import subprocess
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -269,6 +271,7 @@ def test_a_row_that_is_no_outcome_is_refused_with_its_line(refused, row, said):
         ({"golds": "x"}, 'did you mean "gold"'),
         ({"gold": "ansewr"}, 'no column "ansewr"; did you mean "answer"'), ({"score": "absent"}, 'no column "absent"'),
         ({"item_id": "absent"}, 'no column "absent"'),
+        ({"score": "answer.x"}, 'no column "answer.x"; did you mean "answer"'),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
@@ -277,6 +280,33 @@ def test_a_mapping_to_what_is_not_there_is_answered(importing, table, mapping, s
     with pytest.raises(AuditError) as error:
         importing("outcomes", path, mapping=list(mapping.items()))
     assert said in error.value.message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_without_a_column_of_item_ids_it_is_said_how_one_is_named(importing, table, suffix):
+    path = table([{"question_id": "q", "a": 1}], f"t{suffix}")
+    with pytest.raises(AuditError, match=r'no column "item_id".*; name the column of item ids with --item'):
+        importing("outcomes", path, arms=[("baseline", "a")])
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_key_of_an_object_in_a_column_is_no_column(importing, table, suffix):
+    path = table([{"item_id": "q", "x": {"is_correct": True}}], f"t{suffix}")
+    with pytest.raises(AuditError, match=r'no column "x\.is_correct": x holds an object; a column is a key of the row'):
+        importing("outcomes", path, arms=[("baseline", "x.is_correct")])
+
+
+def test_what_is_said_of_a_nested_column_makes_one(importing, table, tmp_path):
+    if not shutil.which("jq"):
+        pytest.skip("no jq")
+    path = table([{"item_id": f"q{i}", "175b": {"is_correct": i > 1}} for i in range(4)])
+    with pytest.raises(AuditError, match="175b holds an object") as error:
+        importing("outcomes", path, arms=[("baseline", "175b.is_correct")])
+    program = re.search(r"jq -c '(.*)' \(columns", error.value.message)[1]
+    flat = subprocess.run(["jq", "-c", program, path], capture_output=True, check=True).stdout
+    (tmp_path / "flat.jsonl").write_bytes(flat)
+    importing("outcomes", tmp_path / "flat.jsonl", arms=[("baseline", "175b.is_correct")])
+    assert importing.sql("SELECT sum(score) FROM evals") == [(2.0,)]
 
 
 def test_a_field_is_mapped_once_and_the_item_named_one_way(audit, table, tmp_path):

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ _LONGEST_CELL = 64 << 20
 class DelimitedTable:
     """A table with a header line; every cell is a text, and none is guessed into another type."""
 
+    objects: Collection[str] = ()
     is_complete = True
     noun = "line"
     blank_is_absent = True

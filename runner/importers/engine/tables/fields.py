@@ -1,5 +1,6 @@
 """Which column of a table is which field: as the command line maps them, else by equal names."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,9 +156,18 @@ def _check_columns(source: Path, table: Table, wanted: Sequence[str]) -> None:
 
 def no_column(source: Path, table: Table, column: str) -> AuditError:
     """Return the error that a column is not there."""
+    head, *inner = column.split(".")
+    if inner and head in table.objects:
+        keys = "".join(f".{json.dumps(part)}" for part in (head, *inner))
+        return AuditError(
+            f'{source}: there is no column "{short(column)}": {short(head)} holds an object; a column is a key of the '
+            f"row itself. Make it one, as with jq -c '.{json.dumps(column)} = {keys}' (columns: {few(table.columns)})"
+        )
     near = nearest_name(column, table.columns)
     meant = f'; did you mean "{short(near)}"?' if near else ""
-    return AuditError(f'{source}: there is no column "{column}"{meant} (columns: {few(table.columns)})')
+    if column == DEFAULT_ITEM:
+        meant += "; name the column of item ids with --item" + (f", as in --item {short(near)}" if near else "")
+    return AuditError(f'{source}: there is no column "{short(column)}"{meant} (columns: {few(table.columns)})')
 
 
 def told(table: Table, layout: Layout) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Tables in JSON lines: an object a row, whose keys are the columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ class JsonTable:
         self._source = source
         first = next(json_lines(source))
         self._seen = dict.fromkeys(first.name(key) for key in first.values)
+        self.objects: Collection[str] = frozenset(key for key, value in first.values.items() if isinstance(value, dict))
 
     @property
     def columns(self) -> Sequence[str]:

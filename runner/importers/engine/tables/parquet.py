@@ -1,6 +1,6 @@
 """Tables in Parquet files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ class ParquetTable:
         if not self._rows.rows:
             raise AuditError(f"{source}: the table has no row: nothing to import")
         self.columns = self._rows.columns
+        self.objects: Collection[str] = self._rows.objects
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield number, from 1, and values of each row."""

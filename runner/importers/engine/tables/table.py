@@ -1,6 +1,6 @@
 """A table that is read row by row, whatever its file format."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +23,13 @@ class Table(Protocol):
     Attributes:
         columns: names in the file's order, repeated where the file repeats one. Of JSON lines, the keys that were seen
             so far: those of the first line before the rows are read.
+        objects: names of columns that hold objects, as far as schema or first line say so.
         is_complete: whether `columns` cannot grow.
         noun: what a row's number counts, `line` or `row`.
         blank_is_absent: whether an empty text is how the format writes that there is no value.
     """
 
+    objects: Collection[str]
     is_complete: bool
     noun: str
     blank_is_absent: bool
