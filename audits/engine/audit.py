@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import audits
 from audits.engine.check import Check, Limit, combine
 from audits.engine.derived import load_derived, provide
+from audits.engine.requirements import lacking
 from audits.store.reader import Run
-from audits.store.schema import SQL_FOLDER, tables
+from audits.store.schema import SQL_FOLDER
 from audits.store.status import Status
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Audit:
         derived: tables that Python derives (`audits/derived/<id>.py`), named `derived_<id>` in the SQL.
         applies: why it does not apply to a run, None where it does.
         minimum_rows: with fewer rows examined it is `inconclusive`.
+        unexamined: what is said where there is no row to examine; default: that there is none in `examines`.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Audit:
     derived: tuple[str, ...] = ()
     applies: Callable[[Run], str | None] = always
     minimum_rows: int = 1
+    unexamined: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,11 +125,7 @@ def run_audit(connection: "duckdb.DuckDBPyConnection", run: Run, audit_id: str) 
     inapplicable = audit.applies(run)
     if inapplicable:
         return Findings(_check(audit_id, audit, sql, "not_applicable", reason=inapplicable))
-    absent = next((reason for entry in audit.requires if (reason := _absence(connection, run, entry))), None)
-    absent = absent or next(
-        (reason for name in audit.derived for entry in load_derived(name).requires
-         if (reason := _absence(connection, run, entry))), None,
-    )  # fmt: skip
+    absent = lacking(connection, run, _all_required(audit))
     if absent:
         return Findings(_check(audit_id, audit, sql, "inconclusive", reason=absent))
     for name in audit.derived:
@@ -142,13 +141,23 @@ def run_audit(connection: "duckdb.DuckDBPyConnection", run: Run, audit_id: str) 
         reason = (
             f"{examined} rows of {audit.examines} to examine, at least {audit.minimum_rows} are needed"
             if examined
-            else f"no row to examine in {audit.examines}"
+            else audit.unexamined or f"no row to examine in {audit.examines}"
         )
     check = _check(
         audit_id, audit, sql, status,
         value=float(total) if examined else None, reason=reason, examined=int(examined), notes=notes,
     )  # fmt: skip
     return Findings(check, tuple(table.column_names), rows, table)
+
+
+def obstacle(connection: "duckdb.DuckDBPyConnection", run: Run, audit_id: str) -> str | None:
+    """Return why an audit cannot be asked of a run: it does not apply, or evidence is missing; None where it can."""
+    audit = load_audit(audit_id)
+    return audit.applies(run) or lacking(connection, run, _all_required(audit))
+
+
+def _all_required(audit: Audit) -> tuple[str, ...]:
+    return (*audit.requires, *(entry for name in audit.derived for entry in load_derived(name).requires))
 
 
 def _check(
@@ -180,23 +189,6 @@ def _check(
         if value is not None
         else None,
     )
-
-
-def _absence(connection: "duckdb.DuckDBPyConnection", run: Run, entry: str) -> str | None:
-    """Return what of a requirement was never logged and what provides it, None where it is met."""
-    alternatives = entry.split(" or ")
-    reasons = [_missing(connection, run, name) for name in alternatives]
-    return None if None in reasons else "; ".join(str(reason) for reason in reasons)
-
-
-def _missing(connection: "duckdb.DuckDBPyConnection", run: Run, name: str) -> str | None:
-    table, _, column = name.partition(".")
-    if not run.has(table):
-        return f"table {table} was never logged; {tables()[table].written_by} provides it"
-    if not column:
-        return None
-    found = connection.execute(f'SELECT 1 FROM {table} WHERE "{column}" IS NOT NULL LIMIT 1').fetchall()
-    return None if found else f"column {column} of table {table} was never logged; {tables()[table].written_by} can"
 
 
 def _offending(connection: "duckdb.DuckDBPyConnection", sql: str) -> tuple[Any, int, list[Status], Counter[str]]:

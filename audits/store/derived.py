@@ -6,6 +6,8 @@ is another.
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,19 @@ from audits.store.sweeps import sweep_text
 
 DERIVED_FOLDER = "derived"
 _STATE = b"runaudit.run_state"
+
+
+@dataclass(frozen=True)
+class DerivedTables:
+    """Derived tables of a run that were computed for a query, beside those that lie in the run.
+
+    Attributes:
+        tables: Arrow tables by name, `derived_<id>`.
+        reasons: by name, why a table could not be computed of this run.
+    """
+
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def derived_name(derived_id: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.errors import AuditError
 from analysis.printable import printable
+from audits.store.derived import DerivedTables, derived_name
 from audits.store.export import rows_of
 from audits.store.reader import Run
 from audits.store.registration import Registered, register_runs
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 1 << 17
 # The second runs a statement that EXPLAIN does not look into.
 _WRITES = re.compile(r"COPY|JSON_EXECUTE_SERIALIZED_SQL|INSERT|UPDATE|DELETE|MERGE_INTO")
+_UNDERIVED = re.compile(r"Table with name (derived_\w+) does not exist")
 
 # Arrow has no such type: a large number would come out as another, a time would lose its zone, the others are bytes.
 _NOT_IN_ARROW = re.compile(r"\b(UHUGEINT|TIME WITH TIME ZONE|BIT|BIGNUM|VARIANT)\b")
@@ -124,9 +126,22 @@ class Sandbox:
         words = {word.lower() for word in re.findall(r"\w+", sql)}
         found = []
         for name, holders in self._known.holders.items():
-            without = [run for run in self._known.runs if run not in holders]
-            if without and name in words:
-                found.append(f"{name} has no rows of {', '.join(without)}: never logged there")
+            without: dict[str, list[str]] = {}
+            for run in self._known.runs:
+                if name in words and run not in holders:
+                    without.setdefault(self._known.why_absent(name, run), []).append(run)
+            found += [f"{name} has no rows of {', '.join(lack)}: {reason}" for reason, lack in without.items()]
+        return tuple(found)
+
+    def not_exported(self) -> tuple[str, ...]:
+        """Return a sentence for what an export of every table and view lacks of some run, with the reason."""
+        logged = " ".join(name for name in self.names if not name.startswith(derived_name("")))
+        found = list(self.missing(logged))
+        for run, reasons in self._known.underived.items():
+            by_reason: dict[str, list[str]] = {}
+            for name, reason in reasons.items():
+                by_reason.setdefault(reason, []).append(name)
+            found += [f"{', '.join(names)} of {run} cannot be derived: {why}" for why, names in by_reason.items()]
         return tuple(found)
 
     @contextmanager
@@ -166,6 +181,9 @@ class Sandbox:
 
     def _explain(self, error: Exception) -> str:
         text = str(error).split("\n\n")[0].rstrip()
+        underived = _UNDERIVED.search(text)
+        if type(error).__name__ == "CatalogException" and underived:
+            return self._underived(underived[1])
         logged = sorted(set(tables()) & set(self._known.holders))
         absent = sorted(set(tables()) - set(logged))
         if type(error).__name__ == "CatalogException" and absent:
@@ -173,15 +191,23 @@ class Sandbox:
             text += f"\nnever logged in {where}: {', '.join(absent)}; logged: {', '.join(logged) or 'nothing'}"
         return f"audit sql: {text}"
 
+    def _underived(self, name: str) -> str:
+        runs = self._known.runs
+        reasons = dict.fromkeys(self._known.why_absent(name, run) for run in runs)
+        return f"audit sql: there is no table {name} of {', '.join(runs)}: {'; '.join(reasons)}"
+
 
 @contextmanager
-def open_sandbox(runs: Sequence[Run], *, memory_limit: str = "4GB", seconds: int = 600) -> Iterator[Sandbox]:
+def open_sandbox(
+    runs: Sequence[Run], *, memory_limit: str = "4GB", seconds: int = 600, derived: Sequence[DerivedTables] = ()
+) -> Iterator[Sandbox]:
     """Give a sandbox over the tables of the runs and the views of `sql/views/`, out of core.
 
     Args:
         runs: the opened runs; every table and view has the column `run` with the run's name.
         memory_limit: beyond it DuckDB spills to a private temporary directory.
         seconds: a statement is stopped after this time.
+        derived: of each run, derived tables that do not lie in it; empty for none.
 
     Raises:
         AuditError: the memory limit is none, or a run's file is not what its manifest line says.
@@ -197,7 +223,7 @@ def open_sandbox(runs: Sequence[Run], *, memory_limit: str = "4GB", seconds: int
             connection.execute(f"SET temp_directory = {sql_text(Path(spill).as_posix())}")
             connection.execute(f"SET memory_limit = {sql_text(memory_limit)}")
             connection.execute("SET TimeZone = 'UTC'")
-            known = register_runs(connection, runs)
+            known = register_runs(connection, runs, derived)
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:

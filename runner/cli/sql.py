@@ -1,6 +1,7 @@
 """`audit sql`: read-only SQL over the logs of one or several runs."""
 
 import os
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -49,6 +50,7 @@ def command(
     and divergences ready), update_drift, final_item_scores. `.schema` in the --shell has every column. The first
     column, run, is the run directory's name. A query can neither write nor read any file.
     """
+    from audits.engine.asked_tables import derive_tables
     from audits.store.reader import open_run
     from audits.store.sandbox import open_sandbox
     from runner.cli.main import say_error
@@ -56,7 +58,10 @@ def command(
 
     paths, query = _runs_and_query(arguments or [], shell=shell, export=export)
     _refuse_target_inside(export, paths)
-    with open_sandbox([open_run(path) for path in paths], memory_limit=memory, seconds=seconds) as sandbox:
+    runs = [open_run(path) for path in paths]
+    names = _derived_names(query, export)
+    derived = [derive_tables(run, names) for run in runs]
+    with open_sandbox(runs, memory_limit=memory, seconds=seconds, derived=derived) as sandbox:
         if query is not None:
             _answer(sandbox, query, export, format, limit)
         elif export is not None:
@@ -117,6 +122,15 @@ def _refuse_target_inside(export: Path | None, paths: "Sequence[Path]") -> None:
             )
 
 
+def _derived_names(query: str | None, export: Path | None) -> set[str]:
+    """Return the derived tables that a query names, or all where every table is exported."""
+    from audits.engine.asked_tables import derived_names
+
+    if query is None:
+        return set() if export is None else set(derived_names())
+    return {word.lower() for word in re.findall(r"\w+", query)} & set(derived_names())
+
+
 def _answer(sandbox: "Sandbox", query: str, export: Path | None, format: Format, limit: int) -> None:
     from audits.store.export import write_parquet
 
@@ -132,6 +146,8 @@ def _answer(sandbox: "Sandbox", query: str, export: Path | None, format: Format,
 def _export_all(sandbox: "Sandbox", folder: Path) -> None:
     from audits.store.export import export_tables
 
+    for sentence in sandbox.not_exported():
+        typer.echo(f"audit: {sentence}", err=True)
     for path, rows in export_tables(sandbox, folder):
         typer.echo(f"audit: {path}: {rows:,} rows", err=True)
 

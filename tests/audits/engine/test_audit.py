@@ -70,7 +70,10 @@ def test_all_rows_are_counted_and_the_first_thousand_kept_in_order(made, outcome
 def test_a_column_that_was_never_logged_is_missing_evidence(made, outcomes):
     found = made(outcomes, requires=("evals.completion",))
     assert found.check.status == "inconclusive"
-    assert "column completion of table evals was never logged" in found.check.reason
+    assert found.check.reason == (
+        "needs evals.completion, which this run does not have "
+        "(audit run writes it; audit import where the source has it)"
+    )
 
 
 def test_either_of_two_is_enough_and_neither_is_missing_evidence(made, outcomes):
@@ -116,3 +119,11 @@ def test_the_blocks_of_a_file_are_told_apart(tmp_path, monkeypatch):
     assert engine.audit_sql("x") == AuditSql("SELECT 1", "SELECT 2")
     file.write_text("-- Rows that are wrong.\nSELECT 1\n")
     assert engine.audit_sql("x") == AuditSql("-- Rows that are wrong.\nSELECT 1", None)
+
+
+def test_of_a_table_that_is_not_there_the_columns_are_not_named_and_the_writers_said_once(made, outcomes):
+    found = made(outcomes, requires=("tokens.entropy or updates or tokens.is_loss_token",))
+    assert (
+        found.check.reason
+        == "needs table tokens or table updates, which this run does not have (audit run writes them)"
+    )

@@ -217,3 +217,8 @@ def test_one_sandbox_answers_many_statements_and_survives_an_error_and_rows_that
 def test_a_statement_that_is_no_text_is_an_error(run):
     with pytest.raises(AuditError, match="UTF-8"):
         ask(run, "SELECT '\udcff'")
+
+
+def test_a_derived_table_that_is_not_there_is_told_apart_from_one_that_was_never_logged(run):
+    with pytest.raises(AuditError, match=r"derived_answers .*computed by `audit integrity .*has not run there yet"):
+        ask(run, "SELECT * FROM derived_answers")

@@ -122,3 +122,34 @@ def test_every_table_of_several_runs_is_exported(audit, run, runs, tmp_path):
     assert audit.out == ""
     assert set(pq.read_table(tmp_path / "out/evals.parquet")["run"].to_pylist()) == {"run", "other"}
     assert set(pq.read_table(tmp_path / "out/loss_tokens.parquet")["run"].to_pylist()) == {"pilot"}
+
+
+@pytest.fixture
+def graded(tmp_path):
+    """An import whose completions and gold answers give derived answers, which no audit has looked at."""
+    return write_outcomes(tmp_path / "graded", {"baseline": [evals([1.0], completion="#### 18", gold="18")]})
+
+
+def test_a_derived_table_that_no_audit_left_is_derived_for_the_query_that_names_it(audit, run, graded):
+    audit("sql", graded, run, "SELECT run, count(*) AS n FROM Derived_Answers GROUP BY run", "--format", "csv")
+    assert audit.out == "run,n\ngraded,1\n"
+    assert "derived_answers has no rows of run: it cannot be derived there: needs" in audit.err
+    assert (graded / "derived/answers.parquet").is_file()
+
+
+def test_a_run_that_cannot_be_written_to_is_derived_in_memory(audit, graded, monkeypatch):
+    monkeypatch.setattr("audits.engine.derived.write_derived", lambda *_: False)
+    audit("sql", graded, "SELECT count(*) AS n FROM derived_answers", "--format", "csv")
+    assert audit.out == "n\n1\n"
+
+
+def test_a_derived_table_that_cannot_be_derived_says_what_the_run_lacks(audit, run):
+    said = audit.refuses("sql", run, "SELECT * FROM derived_answers")
+    assert "needs evals.completion" in said
+    assert "Did you mean" not in said
+
+
+def test_an_export_holds_the_derived_tables_of_runs_that_were_never_audited(audit, run, graded, tmp_path):
+    audit("sql", run, graded, "--export", tmp_path / "out")
+    assert set(pq.read_table(tmp_path / "out/derived_answers.parquet")["run"].to_pylist()) == {"graded"}
+    assert "derived_answers, derived_canaries of run cannot be derived: needs" in audit.err
