@@ -117,6 +117,25 @@ def test_what_is_of_one_arm_is_not_given_to_two(importing, table):
         importing("outcomes", path, arms=arms, mapping=[("completion", "completion")], dry_run=True)
 
 
+def test_of_what_is_left_out_it_is_said_what_would_take_it(importing, table):
+    row = {"item_id": "q", "a": 1, "b": 0, "seed": 3, "question": "2+2", "answer": "4"}
+    path, arms = table([row], "t.csv"), [("baseline", "a"), ("treatment", "b")]
+    told = importing(path, arms=arms, dry_run=True)
+    assert "left out: columns answer: called as no field; one is taken as --arm ROLE=COLUMN or --map FIELD" in told
+    assert "left out: columns seed: taken with --map seed=seed" in told
+    assert "left out: columns question: a prompt needs its right answer too" in told
+    taken = importing(path, arms=arms, mapping=[("seed", "seed"), ("gold", "answer")])
+    assert "left out" not in taken
+    assert importing.sql("SELECT DISTINCT seed, gold FROM evals") == [(3, "4")]
+    assert importing.sql("SELECT question FROM prompts") == [("2+2",)]
+
+
+def test_a_column_whose_field_is_taken_from_another_is_said_to_be(importing, table):
+    path = table([{"item_id": "q", "score": 1, "gold": "5", "answer": "4"}])
+    told = importing(path, mapping=[("gold", "answer")])
+    assert "left out: columns gold: gold is taken from column answer" in told
+
+
 def test_with_one_arm_every_column_is_its_own(importing, table):
     path = table([{"item_id": "q", "a": 1, "completion": "4", "error": ""}, {"item_id": "r", "a": 0, "completion": "",
                   "error": "timed out"}], "t.csv")  # fmt: skip

@@ -50,6 +50,8 @@ FIELDS: Mapping[str, Field] = {
 }
 # Of a table with a column an arm: what belongs to the item whatever the arm.
 _OF_THE_ITEM = ("item_id", "gold", "question")
+# Of a table with a column an arm: what is read only where the command line names it.
+_OF_A_RUN = ("seed", "sample", "checkpoint")
 # Of a table with one column of scores: what its other columns may say of that arm's outcomes.
 _OF_ONE_ARM = (*_OF_THE_ITEM, "completion", "extracted", "extraction", "stop_reason", "n_tokens", "error")
 
@@ -120,7 +122,7 @@ def _score_columns(table: Table, options: Options, mapped: Mapping[str, str]) ->
 def _one_column_an_arm(source: Path, table: Table, mapped: Mapping[str, str], scores: tuple[str, ...]) -> Layout:
     allowed = _OF_THE_ITEM if len(scores) > 1 else _OF_ONE_ARM
     for field in mapped:
-        if field not in (*allowed, "seed", "sample", "checkpoint"):
+        if field not in (*allowed, *_OF_A_RUN):
             raise AuditError(
                 f"--map {field}: {len(scores)} columns are named as an arm's scores, and {field} is of one outcome. "
                 "Where every row is one outcome, name the column that tells the arms apart, as in --map arm=COLUMN; or "
@@ -183,12 +185,30 @@ def told(table: Table, layout: Layout) -> Iterator[str]:
 
 
 def left_out(table: Table, layout: Layout) -> Iterator[str]:
-    """Yield the columns that are not read, and why where that is not evident."""
+    """Yield the columns that are not read, with what would take them."""
     others = [name for name in dict.fromkeys(table.columns) if name not in layout.read]
-    unplaced = [name for name in others if name in FIELDS]
-    others = [name for name in others if name not in FIELDS]
-    if others:
-        yield f"columns {few(others)}"
-    if unplaced:
-        why = "not said of which arm; where every row is one outcome, name the column of arms as in --map arm=COLUMN"
-        yield f"columns {few(unplaced)}: {why}"
+    unnamed = [name for name in others if name not in FIELDS]
+    if unnamed:
+        yield f"columns {few(unnamed)}: called as no field; {_TAKEN_BY[bool(layout.scores)]}"
+    why: dict[str, list[str]] = {}
+    for name in others:
+        if name in FIELDS:
+            why.setdefault(_why_left_out(name, layout), []).append(name)
+    yield from (f"columns {few(names)}: {said}" for said, names in why.items())
+
+
+_TAKEN_BY = {
+    True: "one is taken as --arm ROLE=COLUMN or --map FIELD=COLUMN (fields: audit import --list)",
+    False: "one is taken as --map FIELD=COLUMN (fields: audit import --list)",
+}
+
+
+def _why_left_out(name: str, layout: Layout) -> str:
+    """Return why a column of a field's name is not read as this field."""
+    if name in layout.mapped:
+        return f"{name} is taken from column {short(layout.columns[name])}"
+    if name == "question":
+        return "a prompt needs its right answer too; name the column of these as in --map gold=COLUMN"
+    if name in _OF_A_RUN:
+        return f"taken with --map {name}={name}, where it is the same for every column of scores"
+    return "not said of which arm; where every row is one outcome, name the column of arms as in --map arm=COLUMN"
