@@ -10,7 +10,8 @@ The strict answer is what the run's own way finds (the grader of the sealed plan
 names); a run that does not say how it grades is read by marker, last box or a bare number. What each finding means:
 
 - right by a lenient way only, by an intermediate number, by one of several answers, or without the gold number: the
-  label claims an answer that the model did not give. Fail.
+  label claims an answer that the model did not give. Fail; warn for a lenient way where the run does not say how it
+  grades and no completion of any arm marks its answer, as in "The answer is 4".
 - wrong against the strict answer: the label denies an answer that stands where it had to stand. Fail; warn where two
   strict ways give two answers, or where the completion was cut off, since a rule may count either as wrong.
 - wrong, and a lenient way finds the gold number: the measure as registered, but it is part form. Warn.

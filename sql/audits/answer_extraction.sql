@@ -14,10 +14,16 @@ WITH judged AS (
         WHEN right_by_any THEN 'wrong, found by a lenient way'
     END AS fault
     FROM derived_answers
+    -- Where no completion of any arm marks its answer, there is no form that a lenient reading could have passed over.
+    JOIN (
+        SELECT source, bool_or(strict_right OR other_strict_number OR strict_answer_unread) AS some_are_marked
+        FROM derived_answers WHERE is_judged GROUP BY source
+    ) USING (source)
     WHERE is_judged
 )
 SELECT
     CASE
+        WHEN fault = 'right by a lenient way only' AND own_way IS NULL AND NOT some_are_marked THEN 'warn'
         WHEN source = 'rollouts' OR fault IN ('answer not read as a number', 'wrong, found by a lenient way') THEN 'warn'
         WHEN NOT recorded AND own_way IS NULL AND (other_strict_number OR coalesce(stop_reason, '') = 'length') THEN 'warn'
         ELSE 'fail'

@@ -45,7 +45,6 @@ def test_a_marked_or_bare_answer_that_is_recorded_right_is_right(tmp_path, compl
 @pytest.mark.parametrize(
     ("completion", "fault"),
     [
-        ("9 * 2 is 18", "right by a lenient way only"),
         (r"\boxed{18}, no: \boxed{12}", "right by a lenient way only"),
         ("#### 17\nor rather 18", "right by a lenient way only"),
         ("the 18 eggs cost 20", "right by an intermediate number"),
@@ -58,6 +57,16 @@ def test_a_marked_or_bare_answer_that_is_recorded_right_is_right(tmp_path, compl
 )
 def test_a_label_that_claims_an_answer_which_was_not_given_is_a_failure(tmp_path, completion, fault):
     assert found(judged(tmp_path, completion, True)) == ("fail", fault)
+
+
+@pytest.mark.parametrize(("others", "severity"), [([], "warn"), (["17 it is"], "warn"), (["so\n#### 18"], "fail")])
+def test_an_unmarked_answer_is_a_failure_only_where_some_completion_of_an_arm_marks_its_own(tmp_path, others, severity):
+    """Where no model was asked for a marker, the last number is how such answers are graded."""
+    first = evals([1.0], completion=["9 * 2 is 18"], gold=["18"])
+    arms = {"treatment": [first]} | ({"baseline": [evals([1.0], completion=others, gold=["18"])]} if others else {})
+    findings = audited(write_outcomes(tmp_path / "run", arms))
+    rows = [dict(zip(findings.columns, row, strict=True)) for row in findings.rows]
+    assert {(row["severity"], row["arm"]) for row in rows if row["arm"] == "treatment"} == {(severity, "treatment")}
 
 
 @pytest.mark.parametrize("completion", ["so\n#### 18", r"\boxed{18}", "18"])
