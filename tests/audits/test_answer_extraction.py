@@ -59,7 +59,7 @@ def test_a_label_that_claims_an_answer_which_was_not_given_is_a_failure(tmp_path
     assert found(judged(tmp_path, completion, True)) == ("fail", fault)
 
 
-@pytest.mark.parametrize(("others", "severity"), [([], "warn"), (["17 it is"], "warn"), (["so\n#### 18"], "fail")])
+@pytest.mark.parametrize(("others", "severity"), [([], "warn"), (["that makes 17"], "warn"), (["so\n#### 18"], "fail")])
 def test_an_unmarked_answer_is_a_failure_only_where_some_completion_of_an_arm_marks_its_own(tmp_path, others, severity):
     """Where no model was asked for a marker, the last number is how such answers are graded."""
     first = evals([1.0], completion=["9 * 2 is 18"], gold=["18"])
