@@ -38,11 +38,16 @@ def build(inputs: ComparisonInputs) -> Section:
         takeaway=_takeaway(len(keys), otherwise),
         tables=(Table("Checks of both runs, those first that came out otherwise", columns, rows),) if rows else (),
         commands=tuple(
-            Command(f"checks-command-{name.lower()}", f"the checks of {name}", command("audit", "check", run.run))
+            Command(f"checks-command-{name.lower()}", f"the checks of {name}", command("audit", _word(run), run.run))
             for name, run in inputs.named
         ),
         notes=tuple(notes),
     )
+
+
+def _word(run: ReportInputs) -> str:
+    """Return the command that makes the checks: `audit check` refuses a run that no rule can be applied to."""
+    return "check" if run.undecided is None else "integrity"
 
 
 def _checks(run: ReportInputs) -> dict[Key, Check]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from audits.engine.decision import CriterionResult, DecisionReport
-from reports.display import LABEL_LIMIT, VERDICT_SIGNS, Scale, command, count, signed, text
+from reports.display import LABEL_LIMIT, VERDICT_SIGNS, Scale, count, signed, text
 from reports.parts import Column, Command, ComparisonInputs, Figure, Forest, ForestRow, ReportInputs, Section, Table
 from reports.sections.interval import drawable, lines_drawn
 from reports.verdicts import decide_command, interval_sentence, places_of
@@ -24,8 +24,9 @@ def build(inputs: ComparisonInputs) -> Section:
         figures=tuple(_figures(named)),
         tables=(_facts(inputs), *_intervals(named)),
         commands=tuple(
-            Command(f"verdicts-command-{name.lower()}", f"the decision of {name}", _again(run))
+            Command(f"verdicts-command-{name.lower()}", f"the decision of {name}", decide_command(run.decision))
             for name, run in inputs.named
+            if run.decision is not None
         ),
         notes=(
             "Each verdict stands for its own run under its own rule. That one is validated and the other is not does "
@@ -56,10 +57,6 @@ def _word(decision: DecisionReport | None) -> str:
     if decision is None:
         return "no decision"
     return text(decision.verdict, LABEL_LIMIT) + ("" if decision.registered else ", not registered")
-
-
-def _again(run: ReportInputs) -> str:
-    return command("audit", "decide", run.run) if run.decision is None else decide_command(run.decision)
 
 
 def _facts(inputs: ComparisonInputs) -> Table:

@@ -64,6 +64,8 @@ def _opening(model: ReportModel) -> Iterator[str]:
     if isinstance(first, VerdictSection):
         yield f"## {escaped(first.sign)} {escaped(first.word)}: {escaped(first.takeaway)}"
         yield f"{escaped(model.kind)}: **{escaped(model.title)}**"
+        if first.claim:
+            yield f"**Claim:** {escaped(first.claim)}"
         said = [*(f"because {reason}" for reason in first.reasons), *(f"against it: {one}" for one in first.against)]
         yield from _bullets([*first.sentences, *said])
         if first.speaks:

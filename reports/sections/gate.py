@@ -61,6 +61,7 @@ def build(inputs: ReportInputs) -> GateSection:
             id="gate",
             title="Activation gate",
             takeaway="This run has no gate result: nothing here shows that the treatment was active.",
+            commands=_of_another_plan(inputs),
         )
     profiled = [check for check in gate.checks if check.steps]
     shown = profiled[:SHOWN_PROFILES]
@@ -91,6 +92,15 @@ def _commands(run: str, gate: CheckReport, full: CheckReport | None) -> tuple[Co
     if full is not None:
         found.append(Command("gate-command-full", "the figures of the full run", command("audit", "gate", run)))
     return tuple(found)
+
+
+def _of_another_plan(inputs: ReportInputs) -> tuple[Command, ...]:
+    """Return how a run with a log but without a plan is held against one: `audit gate RUN` alone refuses it."""
+    if not inputs.drift or inputs.plan_summary:
+        return ()
+    return (
+        Command("gate-command", "a plan's gate on this log", command("audit", "gate", inputs.run, "--plan", "PLAN")),
+    )
 
 
 def _takeaway(gate: CheckReport) -> str:

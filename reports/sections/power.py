@@ -29,16 +29,16 @@ _NO_EXCUSE = (
 def build(inputs: ReportInputs) -> Section:
     """Return the power section."""
     answer = inputs.power
-    again = Command("power-command", "these figures", command("audit", "power", "--run", inputs.run))
     if answer is None or not answer.studies:
         why = (
-            "" if answer is None else " ".join(f" {_sentence(note.partition(chr(10))[0])}" for note in answer.notes[:3])
+            ""
+            if answer is None
+            else "".join(f" {_sentence(_without_run(note, inputs.run))}" for note in answer.notes[:3])
         )
         return Section(
             id="power",
             title="Power",
             takeaway=f"What difference this experiment could have shown was not computed.{why}",
-            commands=(again,),
         )
     shown = answer.studies[:SHOWN_STUDIES]
     return Section(
@@ -46,7 +46,7 @@ def build(inputs: ReportInputs) -> Section:
         title="Power",
         takeaway=" ".join(_takeaway(study, answer) for study in shown[:4]),
         tables=tuple(_table(study, several=len(answer.studies) > 1) for study in shown),
-        commands=(again,),
+        commands=(Command("power-command", "these figures", command("audit", "power", "--run", inputs.run)),),
         notes=tuple(_notes(answer)),
     )
 
@@ -55,21 +55,28 @@ def _takeaway(study: "Study", answer: "PowerAnswer") -> str:
     setting, row = study.setting, _at_observed(study, answer)
     where = f" for {text(study.criterion, LABEL_LIMIT)}" if len(answer.studies) > 1 and study.criterion else ""
     items = "1 item" if setting.n_items == 1 else f"{count(setting.n_items)} items"
-    start = f"With {items}{where}, {text(setting.method.id, LABEL_LIMIT)}"
     none_seen = answer.observed is not None and answer.observed.discordant == 0 and row.discordance > 0
     assumed = " (none was; so many are possible)" if none_seen else ""
-    share = f"{number(100 * row.discordance, 1)} % of the items discordant{assumed}"
+    share = f"{number(100 * row.discordance, 1)} %"
     above = "" if setting.margin == 0 else f", against a margin of {_points(setting.margin)}"
     if row.detectable_gap is None:
         return (
-            f"{start} could have validated no true difference with a probability of {100 * setting.target:g} %{above}: "
-            f"with {share}, even the largest that can exist is too small."
+            f"With {items}{where} and {share} of them discordant{assumed}, this rule cannot validate any difference "
+            f"with {100 * setting.target:g} % probability{above}: the arms can differ by at most "
+            f"{number(100 * row.discordance, 1)} pp, {_why_not(row, setting.margin)}."
         )
     return (
-        f"{start} validates a true difference of {_points(row.detectable_gap)} with a probability of "
-        f"{100 * setting.target:g} %{above}, with {share}; smaller ones are missed more often. "
+        f"With {items}{where}, {text(setting.method.id, LABEL_LIMIT)} validates a true difference of "
+        f"{_points(row.detectable_gap)} with a probability of {100 * setting.target:g} %{above}, with {share} of the "
+        f"items discordant{assumed}; smaller ones are missed more often. "
         f"Its interval then reaches {_points(row.half_width)} to each side."
     )
+
+
+def _why_not(row: "Row", margin: float) -> str:
+    if row.half_width + margin >= row.discordance:
+        return f"and its interval alone reaches {number(100 * row.half_width, 1)} pp to each side"
+    return "and even that is shown less often"
 
 
 def _at_observed(study: "Study", answer: "PowerAnswer") -> "Row":
@@ -110,9 +117,16 @@ def _notes(answer: "PowerAnswer") -> Iterator[str]:
         yield f"{SHOWN_STUDIES} of {count(len(answer.studies))} rules are shown; the command gives all."
 
 
+def _without_run(note: str, run: str) -> str:
+    """Return the first line of a message without the run that it begins with: the page is of that run."""
+    return note.partition("\n")[0].removeprefix(f"{run}: ")
+
+
 def _sentence(note: str) -> str:
     shown = text(note).rstrip(".")
-    return f"{shown[:1].upper()}{shown[1:]}."
+    # A path is no word that a sentence could begin with a capital of.
+    begins_with_path = "/" in shown.partition(" ")[0]
+    return f"{shown}." if begins_with_path else f"{shown[:1].upper()}{shown[1:]}."
 
 
 def _points(share: float) -> str:

@@ -25,7 +25,9 @@ def build(inputs: ReportInputs) -> Section:
         title="Preflights",
         takeaway=_takeaway(report),
         tables=(_table(report),) if report.checks else (),
-        commands=(Command("preflight-command", "the preflights again", _again(report.run)),),
+        commands=(
+            Command("preflight-command", f"the preflights{' again' if report.checks else ''}", _again(report.run)),
+        ),
         notes=tuple(text(reason) for reason in report.reasons),
     )
 

@@ -1,17 +1,17 @@
 """The verdict: one word, one sentence with the numbers, the facts it rests on, and what it says nothing about."""
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 
-from audits.engine.check import CheckReport
 from audits.engine.decision import DecisionReport
-from reports.display import LABEL_LIMIT, VERDICT_SIGNS, command, count, text
+from reports.against import against, failures
+from reports.display import LABEL_LIMIT, VERDICT_SIGNS, count, text
 from reports.parts import Command, Fact, ReportInputs, Section
 from reports.verdicts import decide_command, guarantee, head, interval_sentence, speaks_of
 
 ORDER = 10
 SHOWN_CRITERIA = 8
-SHOWN_FAILURES = 6
+CLAIM_LIMIT = 320
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class VerdictSection(Section):
         word: the verdict as it is read.
         sign: stands beside the word.
         sentences: one for each criterion.
+        claim: what the plan set out to show, empty where none is sealed.
         reasons: why the run is void or inconclusive.
         against: what the other checks of the run found against it; no verdict weighs it.
         facts: what was compared and under which rule.
@@ -33,6 +34,7 @@ class VerdictSection(Section):
     word: str = "No decision"
     sign: str = "?"
     sentences: tuple[str, ...] = ()
+    claim: str = ""
     reasons: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -41,48 +43,47 @@ class VerdictSection(Section):
 
 def build(inputs: ReportInputs) -> VerdictSection:
     """Return the banner."""
-    report, against = inputs.decision, tuple(_against(inputs.integrity, inputs.gate_in_full))
+    report, claim = inputs.decision, claim_of(inputs.plan_summary.get("hypothesis", ""))
     if report is None:
         return VerdictSection(
             id="verdict",
             title="Verdict",
             takeaway="The decision rule was not applied to this run, so it supports no claim.",
-            commands=(Command("verdict-command", "the decision", command("audit", "decide", inputs.run)),),
             reasons=tuple(text(line.strip()) for line in (inputs.undecided or "").splitlines()),
-            against=against,
+            claim=claim,
+            against=against(inputs),
             facts=(Fact("Run", text(inputs.run)),),
         )
     return VerdictSection(
         id="verdict",
         title="Verdict",
-        takeaway=_takeaway(report, against),
+        takeaway=_takeaway(report, bool(failures(inputs))),
         commands=(Command("verdict-command", "this verdict", decide_command(report)),),
         state=report.verdict if report.verdict in VERDICT_SIGNS else "none",
         word=text(report.verdict, LABEL_LIMIT).capitalize() or "No decision",
         sign=VERDICT_SIGNS.get(report.verdict, "?"),
         sentences=_sentences(report),
         reasons=tuple(text(reason) for reason in report.reasons),
-        against=against,
+        claim=claim,
+        against=against(inputs),
         facts=_facts(inputs.run, report),
         speaks=speaks_of(report, _decoding(inputs)),
     )
 
 
-def _takeaway(report: DecisionReport, against: tuple[str, ...]) -> str:
-    if report.verdict == "validated" and report.registered and against:
+def _takeaway(report: DecisionReport, failed: bool) -> str:
+    if report.verdict == "validated" and report.registered and failed:
         return "The planned rule is met, but what it was measured with is in question."
     return head(report)
 
 
-def _against(integrity: CheckReport | None, gate_in_full: CheckReport | None) -> Iterator[str]:
-    """Yield what failed and makes no verdict void: the banner alone must not read as if nothing spoke against it."""
-    for named, report in (("integrity audit", integrity), ("check of the gate in this run's own log", gate_in_full)):
-        failed = list(dict.fromkeys(check.id for check in report.checks if check.status == "fail")) if report else []
-        if failed:
-            several = f"{count(len(failed))} {named.replace('audit', 'audits').replace('check', 'checks')} fail"
-            shown = ", ".join(text(name, LABEL_LIMIT) for name in failed[:SHOWN_FAILURES])
-            more = f" and {count(len(failed) - SHOWN_FAILURES)} more" if len(failed) > SHOWN_FAILURES else ""
-            yield f"{f'1 {named} fails' if len(failed) == 1 else several}: {shown}{more}."
+def claim_of(hypothesis: str) -> str:
+    """Return a plan's hypothesis on one line; a long one ends with the last sentence that there is room for."""
+    whole = " ".join(hypothesis.split())
+    if len(whole) <= CLAIM_LIMIT:
+        return text(whole)
+    ends = [found.end() for found in re.finditer(r"[.!?](?= )", whole[: CLAIM_LIMIT + 1])]
+    return f"{text(whole[: ends[-1]])} …" if ends else text(whole, CLAIM_LIMIT)
 
 
 def _decoding(inputs: ReportInputs) -> str | None:

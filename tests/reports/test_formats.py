@@ -169,7 +169,8 @@ def inline_types(text):
 def test_the_markdown_says_the_verdict_first_and_the_interval_next(pages):
     lines = markdown({**pages["validated"], "integrity": None}).splitlines()
     assert lines[0] == "## ✓ Validated: The planned claim may be made."
-    assert lines[4].startswith("- Estimated difference (dppo_binary_tv minus grpo_clip) +4.20 pp, 95 % interval")
+    assert lines[4].startswith("**Claim:** ")
+    assert lines[6].startswith("- Estimated difference (dppo_binary_tv minus grpo_clip) +4.20 pp, 95 % interval")
 
 
 def test_the_markdown_names_each_finding_with_its_reason_and_what_to_do(pages):

@@ -27,8 +27,13 @@ def test_the_sentence_has_the_gap_at_the_observed_discordance(make):
 def test_where_no_difference_could_be_shown_it_says_so(make):
     study = Study(Setting(load_method("paired_hoeffding"), 20), [Row(0.5, 0.6, None)])
     told = section(make, made_sections.power(studies=(study,), observed=None)).takeaway
-    assert told.startswith("With 20 items, paired_hoeffding could have validated no true difference")
-    assert "even the largest that can exist is too small" in told
+    assert told == (
+        "With 20 items and 50.0 % of them discordant, this rule cannot validate any difference with 80 % probability: "
+        "the arms can differ by at most 50.0 pp, and its interval alone reaches 60.0 pp to each side."
+    )
+    narrow = Study(Setting(load_method("paired_hoeffding"), 20), [Row(0.5, 0.4, None)])
+    told = section(make, made_sections.power(studies=(narrow,), observed=None)).takeaway
+    assert told.endswith("the arms can differ by at most 50.0 pp, and even that is shown less often.")
 
 
 def test_every_discordance_has_its_row(make):
@@ -53,12 +58,19 @@ def test_several_rules_are_told_apart(make):
     assert any("8 of 10 rules are shown" in note for note in built.notes)
 
 
-@pytest.mark.parametrize("notes", [(), ("runs/x: the scores are not right or wrong",)])
-def test_a_power_that_was_not_computed_has_its_reason(make, notes):
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ((), ""),
+        (("runs/full: the scores are not right or wrong",), " The scores are not right or wrong."),
+        (("runs/x: the scores are not right or wrong",), " runs/x: the scores are not right or wrong."),
+    ],
+)
+def test_a_power_that_was_not_computed_has_its_reason_and_no_command_that_would_be_refused(make, notes, said):
     built = section(make, made_sections.power(studies=(), observed=None, notes=notes))
-    assert built.takeaway.startswith("What difference this experiment could have shown was not computed.")
-    assert all("The scores are not right or wrong" in built.takeaway or "Runs/x" in built.takeaway for _ in notes)
+    assert built.takeaway == f"What difference this experiment could have shown was not computed.{said}"
     assert not built.tables
+    assert not built.commands
 
 
 def test_it_names_the_command_of_these_figures(make):
