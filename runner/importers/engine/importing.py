@@ -1,12 +1,14 @@
 """From what stands on the command line to a run directory: which importer reads what, and what is told of it."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.errors import AuditError
+from analysis.nearest import nearest_name
 from audits.store.gathered import Scratch
 from audits.store.preflights import require_free
-from runner.importers.engine.checks import check, counted, few
+from runner.importers.engine.checks import check, counted, few, short
 from runner.importers.engine.imported import Imported, ImportedArm, Options
 from runner.importers.engine.registry import importer_id, known_importer, load_importer, recognise
 from runner.importers.engine.roles import check_role, together, with_roles
@@ -62,7 +64,7 @@ def import_run(
         if out is None:
             return "\n".join(["nothing was written; this would be imported:", *_description(imported)])
         write_run(imported, out, command_line)
-        return "\n".join([f"{out}: {_summary(imported)}", *_told(imported)])
+        return "\n".join([f"{out}: {_summary(imported)}", *_told(imported, str(out))])
 
 
 def _named(words: Sequence[str], arms: Pairs) -> tuple[str | None, Path | None]:
@@ -124,12 +126,30 @@ def _named_arm(name: str, arms: Sequence[ImportedArm]) -> str:
     return name if arms[0].record.name == name else f"{name} ({arms[0].record.name})"
 
 
-def _told(imported: Imported) -> Iterator[str]:
+def _told(imported: Imported, run: str) -> Iterator[str]:
     yield from (f"note: {line}" for line in imported.notes)
     yield from (f"left out: {line}" for line in imported.ignored)
     roles = {arm.record.role for arm in imported.arms}
-    if any(arm.evals for arm in imported.arms) and not {"baseline", "treatment"} <= roles:
-        yield "note: `audit decide` compares roles baseline and treatment, unless --weights names these"
+    evaluated = list(dict.fromkeys(arm.record.arm for arm in imported.arms if "final" in arm.evals))
+    if evaluated and not {"baseline", "treatment"} <= roles:
+        yield f"note: {_how_compared(evaluated, run)}"
+
+
+def _how_compared(arms: Sequence[str], run: str) -> str:
+    """Return how arms that are not called baseline and treatment are compared."""
+    if len(arms) == 1:
+        return f"{short(arms[0])} is the only arm with final evaluations; `audit decide` compares two"
+    # The baseline is the arm that looks like one by its name, else the first.
+    likest = nearest_name("baseline", arms)
+    first = likest if likest is not None and nearest_name("treatment", arms) != likest else arms[0]
+    second = next(arm for arm in arms if arm != first)
+    if set(first + second) & set(",="):
+        return "`audit decide` compares roles baseline and treatment; give them as in --arm baseline=NAME"
+    weights = shlex.quote(f"{second}=1,{first}=-1")
+    return (
+        "`audit decide` compares roles baseline and treatment; to compare these arms, "
+        f"`audit decide {shlex.quote(run)} --weights {weights}`"
+    )
 
 
 def _description(imported: Imported) -> Iterator[str]:
@@ -147,7 +167,7 @@ def _description(imported: Imported) -> Iterator[str]:
     yield from (f"planned {path} = {value!r}" for path, value in imported.planned.items())
     yield from (f"executed {path} = {value!r}" for path, value in imported.executed.items())
     yield from (f"maps {line}" for line in imported.mapped)
-    yield from _told(imported)
+    yield from _told(imported, "RUN")
 
 
 def _tables(arm: ImportedArm) -> list[str]:

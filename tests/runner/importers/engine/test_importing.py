@@ -1,6 +1,8 @@
 """The protocol, whatever the source: which importer, which role, what is refused before a run is made."""
 
 import pickle
+import re
+import shlex
 
 import pytest
 
@@ -120,3 +122,21 @@ def test_of_a_folder_that_none_recognises_it_is_said_what_in_it_is(importing, tm
     (folder / "run0" / "deep" / "scores.csv").unlink()
     with pytest.raises(AuditError, match="recognises it, nor anything in it"):
         importing(folder / "run0")
+
+
+@pytest.mark.parametrize(
+    ("roles", "typed"),
+    [
+        (["base", "treat"], "--weights treat=1,base=-1"), (["treat", "base"], "--weights treat=1,base=-1"),
+        (["old", "new"], "--weights new=1,old=-1"), (["baseline", "my arm"], "--weights 'my arm=1,baseline=-1'"),
+        (["a=b", "c"], "give them as in --arm baseline=NAME"), (["grpo"], "grpo is the only arm"),
+        (["baseline", "treatment"], None),
+    ],
+)  # fmt: skip
+def test_of_roles_that_decide_does_not_know_the_line_to_type_is_given(importing, table, audit, roles, typed):
+    told = importing("outcomes", table, arms=list(zip(roles, "ab", strict=False)))
+    assert ("note: " in told) == (typed is not None)
+    assert (typed or "") in told
+    if "--weights" in (typed or ""):
+        line = re.search(r"`audit (decide .* --weights .*)`$", told, re.MULTILINE)[1]
+        assert "Estimated difference" in audit(*shlex.split(line)).out
