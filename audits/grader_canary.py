@@ -11,6 +11,8 @@ are looked at too: a checkpoint whose labels are all wrong (or all right) althou
 at least one completion; one is enough, since a grader that works gave no label at all that shows it. A gold answer that
 is empty, or no number to a grader of numbers, must never have been graded right. Where a foreign grader compares text,
 completions with different answers that are all right for one such gold answer are a warn: they may be equivalent.
+Where no grader of ours is named, no known answer can be put to one: the notes say so, and how many labels were looked
+at; without labels nothing was examined.
 
 It cannot see a grader that is wrong on some answers only; `answer_extraction` looks for those.
 """
@@ -20,7 +22,8 @@ from audits.engine.audit import Audit
 AUDIT = Audit(
     title="the grader marks known right answers right and known wrong answers wrong",
     requires=("evals.completion or rollouts.completion", "evals.gold or rollouts.gold"),
-    examines="derived_answers",
+    examines="derived_answers WHERE recorded IS NOT NULL OR EXISTS (FROM derived_canaries)",
     mend="mend the grader or the gold answers, try it on answers you know, and grade the stored completions again",
     derived=("answers", "canaries"),
+    unexamined="no grader of ours is named, so 0 known answers were put to one, and no completion has a label",
 )

@@ -16,7 +16,8 @@ from audits.engine.audit import Audit
 AUDIT = Audit(
     title="no evaluated question stands among the training prompts",
     requires=("evals.prompt_id", "prompts"),
-    examines="derived_evaluated_items",
+    examines="derived_evaluated_items WHERE EXISTS (FROM derived_training_prompts)",
     mend="remove the listed prompts from training and train again, or take the items out of the evaluation",
     derived=("evaluated_items", "training_prompts"),
+    unexamined="no training prompt is in this run, so nothing was compared",
 )

@@ -56,5 +56,11 @@ def check_steps(run: Run, plan: Plan, wanted: int) -> Check:
         denominator=len(counts),
         reason=reason,
         measures="rollout steps of which every table was written whole, smallest over the arms",
-        mend="the same `audit run` with --resume goes on from the last whole step" if missing else None,
+        mend=_mend(run) if missing else None,
     )
+
+
+def _mend(run: Run) -> str:
+    if run.manifest.kind == "imported":
+        return "import a source that holds rollouts, tokens, updates and phases of every planned step"
+    return "the same `audit run` with --resume goes on from the last whole step"

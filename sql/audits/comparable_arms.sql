@@ -71,13 +71,37 @@ FROM compared, (SELECT count(*) AS n_arms FROM arms)
 WHERE n_values = 1 AND n_stated > 0 AND n_known < n_arms
 ORDER BY ALL
 -- notes:
-WITH final AS (
+WITH recorded AS (
+    SELECT arm, seed, executed AS role FROM derived_settings WHERE setting = 'arms.role'
+), contrast AS (
+    SELECT count(DISTINCT role) = 2 AS is_there FROM recorded WHERE role IN ('baseline', 'treatment')
+), arms AS (
+    SELECT arm, seed
+    FROM recorded, contrast
+    WHERE NOT is_there OR role IN ('baseline', 'treatment')
+), stated AS (
+    SELECT setting, arm, executed
+    FROM derived_settings
+    SEMI JOIN arms USING (arm, seed)
+    WHERE relation = 'equal' AND executed IS NOT NULL AND setting <> 'evaluation.seed'
+        AND (
+            setting ^@ 'evaluation.' OR setting ^@ 'dataset.'
+            OR setting IN ('aggregation', 'rollout.renderer', 'rollout.stop')
+        )
+), compared AS (
+    SELECT
+        setting,
+        count(DISTINCT executed) AS n_values,
+        string_agg(DISTINCT arm || ': ' || executed, '; ' ORDER BY arm || ': ' || executed) AS said
+    FROM stated
+    GROUP BY setting
+), final AS (
     SELECT * FROM derived_evaluation_prompts WHERE checkpoint = 'final'
 )
 SELECT note
 FROM (
     SELECT
-        arm AS place,
+        1 AS place, arm AS label,
         format(
             '{}: items {:,}, seeds {}, samples an item {}',
             arm, count(DISTINCT item_id), count(DISTINCT seed),
@@ -87,11 +111,15 @@ FROM (
     GROUP BY arm
     UNION ALL
     SELECT
-        NULL,
+        2, NULL,
         format(
             'prompts are compared by hash on {:,} of {:,} items',
             count(DISTINCT item_id) FILTER (WHERE prompt_sha256 IS NOT NULL), count(DISTINCT item_id)
         )
     FROM final
+    UNION ALL
+    SELECT 0, setting, format('{} differs: {}', setting, said)
+    FROM compared
+    WHERE n_values > 1
 )
-ORDER BY place NULLS LAST
+ORDER BY place, label

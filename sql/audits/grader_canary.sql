@@ -44,10 +44,38 @@ FROM text_golds
 ORDER BY ALL
 
 -- notes:
-SELECT format(
-    '{}: {:,} known answers put to {}, {:,} graded as they must be',
-    source, count(*), grader, count(*) FILTER (got IS NOT DISTINCT FROM expected)
+WITH canaries AS (
+    SELECT
+        source,
+        format(
+            '{}: {:,} known answers put to {}, {:,} graded as they must be',
+            source, count(*), grader, count(*) FILTER (got IS NOT DISTINCT FROM expected)
+        ) AS note
+    FROM derived_canaries
+    GROUP BY source, grader
+), label_sets AS (
+    SELECT source, count(*) AS n, count(*) FILTER (recorded) AS n_right
+    FROM derived_answers
+    WHERE recorded IS NOT NULL AND source NOT IN (SELECT source FROM derived_canaries)
+    GROUP BY source, arm, seed, checkpoint
+), labels AS (
+    SELECT
+        source, count(*) AS n_sets, sum(n) AS n, min(n) = max(n) AS are_as_many, min(n) AS n_each,
+        min(n_right) AS fewest, max(n_right) AS most, sum(n_right) AS n_right
+    FROM label_sets
+    GROUP BY source
+), facts AS (
+    SELECT source, note FROM canaries
+    UNION ALL
+    SELECT
+        source,
+        source || ': no grader of ours is named, so 0 known answers were put to one; labels alone were looked at: '
+        || CASE
+            WHEN n_sets = 1 THEN format('{:,} of {:,} right', n_right, n)
+            WHEN are_as_many
+                THEN format('in {:,} sets of {:,}, {:,} to {:,} right', n_sets, n_each, fewest, most)
+            ELSE format('in {:,} sets, {:,} of {:,} right', n_sets, n_right, n)
+        END
+    FROM labels
 )
-FROM derived_canaries
-GROUP BY source, grader
-ORDER BY ALL
+SELECT note FROM facts ORDER BY source, note

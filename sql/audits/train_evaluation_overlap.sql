@@ -45,11 +45,6 @@ SELECT
     'same words with other numbers', 'warn', item_id, prompt_id,
     'this form (items: ' || n_items || ', training prompts: ' || n_prompts || '): ' || left(question, 160)
 FROM alike
-UNION ALL
-SELECT
-    'no training prompt', 'inconclusive', NULL, NULL,
-    'the table of prompts has no prompt of the train split, and no rollout names one: there is nothing to compare with'
-WHERE NOT EXISTS (SELECT 1 FROM trained)
 ORDER BY ALL
 -- notes:
 WITH items AS (
@@ -65,6 +60,7 @@ WITH items AS (
         1 AS place,
         format('{:,} items compared with {:,} training prompts, {:,} of them sampled in rollouts', items.n, trained.n, n_sampled) AS note
     FROM items, trained
+    WHERE trained.n > 0
     UNION ALL
     SELECT 2, format('{:,} of {:,} items have the form of a training prompt, a form without words: the task itself', wordless.n, items.n)
     FROM items, wordless

@@ -24,6 +24,7 @@ def test_a_vote_against_single_answers_fails_and_names_both(tmp_path):
     path = stated(tmp_path / "run", {"aggregation": "single"}, {"aggregation": "majority_of_5"})
     assert findings(path).check.status == "fail"
     assert rows(path, "fault", "detail") == [("other aggregation", "baseline: single; treatment: majority_of_5")]
+    assert findings(path).check.notes[0] == "aggregation differs: baseline: single; treatment: majority_of_5"
 
 
 def test_a_vote_against_a_vote_of_as_many_passes(tmp_path):

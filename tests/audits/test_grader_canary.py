@@ -128,3 +128,20 @@ def test_a_run_mended_by_hand_passes(tmp_path):
     texts = ["#### 18"] * 3 + ["#### 20"]
     assert labelled(tmp_path / "bad", texts, [False] * 4).check.status == "fail"
     assert labelled(tmp_path / "mended", texts, [True] * 3 + [False]).check.status == "pass"
+
+
+def test_where_no_grader_is_named_it_says_that_labels_alone_were_looked_at(tmp_path):
+    found = labelled(tmp_path / "run", ["#### 18", "#### 20", "#### 18"], [True, False, True])
+    alone = "evals: no grader of ours is named, so 0 known answers were put to one; labels alone were looked at: "
+    assert (found.check.status, found.check.notes) == ("pass", (alone + "2 of 3 right",))
+    seeds = [evals(scores, completion=["#### 18", "#### 20"], gold="18") for scores in ([1.0, 0.0], [1.0, 1.0])]
+    path = write_outcomes(tmp_path / "sets", {"treatment": seeds[:1], "baseline": seeds[1:]})
+    assert audited(path).check.notes == (alone + "in 2 sets of 2, 1 to 2 right",)
+
+
+def test_without_a_grader_and_without_a_label_nothing_was_examined(tmp_path):
+    columns = evals([0.5, 0.5], completion="#### 18", gold="18")
+    columns.pop("correct", None)
+    found = audited(write_outcomes(tmp_path / "run", {"treatment": [columns]}))
+    assert (found.check.status, found.check.rows_examined, found.check.value) == ("inconclusive", 0, None)
+    assert "0 known answers were put to one" in found.check.reason

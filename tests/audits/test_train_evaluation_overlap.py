@@ -77,7 +77,8 @@ def test_a_curve_s_items_count_too(tmp_path):
 
 def test_without_training_prompts_it_is_inconclusive(tmp_path):
     found = ran(write_asked(tmp_path / "run", prompts(ASKED)), AUDIT_ID)
-    assert faults(found) == {("no training prompt", "inconclusive"): 1}
+    assert (found.check.status, found.rows, found.check.mend, found.check.notes) == ("inconclusive", (), None, ())
+    assert found.check.reason == "no training prompt is in this run, so nothing was compared"
     assert found.check.status == "inconclusive"
 
 

@@ -141,6 +141,15 @@ def test_an_unfinished_pilot_is_inconclusive_and_names_the_missing_steps(tmp_pat
     assert (report.status, steps.status, steps.value) == ("inconclusive", "inconclusive", 2.0)
     assert "dppo_seed0: 2 of 5 steps are whole, missing 2, 3, 4" in steps.reason
     assert "interrupted" in steps.reason
+    assert "--resume" in steps.mend
+
+
+def test_an_imported_run_that_lacks_steps_cannot_be_resumed(tmp_path):
+    plan = made_plan(activation_gate__pilot_steps=5)
+    opened = open_run(write_run(tmp_path / "run", plan, kind="imported", steps=2))
+    steps = next(check for check in evaluate_gate(opened, opened.sealed.plan).checks if check.id == "executed_steps")
+    assert steps.status == "inconclusive"
+    assert steps.mend.startswith("import a source that holds")
 
 
 def test_more_missing_steps_than_a_line_holds_are_cut(tmp_path):
