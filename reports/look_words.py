@@ -60,7 +60,7 @@ def _shown(criterion: Mapping[str, Any], _unit: str) -> str:
 
 def _scale(criterion: Mapping[str, Any]) -> Scale:
     bounds = criterion.get("bounds")
-    return Scale.of(tuple(bounds) if isinstance(bounds, list) else ())  # type: ignore[arg-type]
+    return Scale.of(tuple(bounds) if isinstance(bounds, list) else ())
 
 
 def _scaled(value: object, criterion: Mapping[str, Any]) -> float | None:

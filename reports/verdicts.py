@@ -2,6 +2,7 @@
 
 import math
 
+from audits.engine.audit import audit_ids
 from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import LABEL_LIMIT, Scale, command, count, decimals, number, signed, text
 
@@ -74,6 +75,37 @@ def contrast(criterion: CriterionResult) -> str:
     return f" ({text(criterion.contrast, 200)})" if criterion.contrast else ""
 
 
+def compared(report: DecisionReport) -> str:
+    """Return what was compared: treatment against baseline, or the differences of other weights, each once."""
+    differences = list(dict.fromkeys(criterion.contrast for criterion in report.criteria if criterion.contrast))
+    treatment, baseline = report.treatment, report.baseline
+    if treatment and baseline and differences in ([], [f"{treatment} minus {baseline}"]):
+        return f"{text(treatment, 200)} against {text(baseline, 200)}"
+    return "; ".join(text(difference, 400) for difference in differences[:8]) or "not named"
+
+
+def against_sentences(report: DecisionReport) -> tuple[str, ...]:
+    """Return which integrity audits fail of those that were asked beside the decision, and the command that tells."""
+    return tuple(
+        f"integrity audit {text(check.id, LABEL_LIMIT)} fails"
+        f"{f': {text(check.reason, 200)}' if check.reason else ''}"
+        f" ({command('audit', 'integrity', report.run, '--only', check.id)})"
+        for check in report.against
+    )
+
+
+def audited_sentence(report: DecisionReport) -> str:
+    """Return which integrity audits were asked beside the decision, and the command that asks all of them."""
+    every = command("audit", "check", report.run)
+    if report.integrity is None or not report.integrity.checks:
+        why = "; ".join(text(reason) for reason in (report.integrity.reasons if report.integrity is not None else ()))
+        return f"not audited here{f' ({why})' if why else ''}: {every}"
+    if len(report.integrity.checks) == len(audit_ids()):
+        return "every audit was asked here"
+    asked = ", ".join(text(check.id, LABEL_LIMIT) for check in report.integrity.checks)
+    return f"asked here: {asked}; all of them: {every}"
+
+
 def position(criterion: CriterionResult) -> str:
     """Return where the interval lies beside margin, floor and band; the first that holds, as the rule reads it."""
     scale = Scale.of(criterion.bounds)
@@ -114,9 +146,9 @@ def speaks_of(report: DecisionReport, decoding: str | None) -> str:
     if report.unit == "fixed_checkpoint_items":
         how = decoding or ("greedy decoding" if report.plan_sha256 else "the decoding that made these answers")
         return (
-            f"This speaks of these checkpoints on {items} like {'this one' if one else 'these'}, with {how}. It says "
-            "nothing about the algorithm in general, other training seeds, other models, other tasks or another way of "
-            "decoding."
+            f"This speaks of {'these outcomes' if report.votes else 'these checkpoints'} on {items} like "
+            f"{'this one' if one else 'these'}, with {how}.{_voted(report)} It says nothing about the algorithm in "
+            "general, other training seeds, other models, other tasks or another way of decoding."
         )
     if report.unit == "training_seeds":
         seeds = "an unknown number of seeds" if report.n_seeds is None else f"{count(report.n_seeds)} seeds"
@@ -128,7 +160,15 @@ def speaks_of(report: DecisionReport, decoding: str | None) -> str:
     return f"The unit of inference is {text(report.unit, LABEL_LIMIT)!r}; it says nothing beyond that unit."
 
 
+def _voted(report: DecisionReport) -> str:
+    """Return which scores are votes over several answers: they are no checkpoint's."""
+    return "".join(
+        f" {text(name, 200)} is a majority vote over {count(answers)} answers an item, not one checkpoint."
+        for name, answers in list(report.votes.items())[:8]
+    )
+
+
 def decide_command(report: DecisionReport, method: str | None = None) -> str:
     """Return the command line that gives the decision again, with the options it was made with."""
     options = [word for pair in report.options for word in pair]
-    return command("audit", "decide", report.run, "--method", method or report.method, *options)
+    return command("audit", "decide", report.run, "--method", method or report.asked or report.method, *options)

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.errors import AuditError
 from analysis.nearest import hint
-from audits.engine.audit import ROWS_KEPT, Findings, audit_ids, audit_sql, run_audit
+from audits.engine.audit import ROWS_KEPT, Findings, audit_ids, audit_sql, load_audit, run_audit
 from audits.engine.check import Check, CheckReport, combine
 from audits.engine.waivers import apply_waivers
 from audits.store.evidence import EvidenceFile, write_evidence
@@ -39,6 +39,24 @@ def integrity_report(
     waivers = [waiver for waiver in read_waivers(run.path) if waiver.check in {check.id for check in checks}]
     waived, notes = apply_waivers(checks, waivers, today or datetime.datetime.now(datetime.UTC).date())
     return CheckReport(str(run.path), combine(check.status for check in waived), tuple(waived), (*run.notes, *notes))
+
+
+def evaluation_audits() -> tuple[str, ...]:
+    """Return the ids of the audits that need nothing but evaluations: quick, and they tell whether scores compare."""
+    required = {audit_id: load_audit(audit_id).requires for audit_id in audit_ids()}
+    return tuple(
+        name
+        for name, entries in required.items()
+        if entries and all("evals" in entry.split(" or ") for entry in entries)
+    )
+
+
+def beside_decision(run: Run) -> CheckReport:
+    """Return what the audits of the evaluations say beside a decision; one that cannot be asked stops no decision."""
+    try:
+        return integrity_report(run, only=evaluation_audits())
+    except AuditError as error:
+        return CheckReport(str(run.path), "inconclusive", (), (error.message,))
 
 
 @contextmanager

@@ -52,7 +52,9 @@ def check_run(run: Run, *, today: datetime.date | None = None, evidence: bool = 
     verified = verify_run(run)
     gate, preflights = pilot_gate(run), pilot_preflights(run)
     integrity = integrity_report(run, today=today, evidence=evidence)
-    decision = decide(run, gate=gate) if run.manifest.kind != "pilot" else None
+    decision = (
+        dataclasses.replace(decide(run, gate=gate), integrity=integrity) if run.manifest.kind != "pilot" else None
+    )
     checks = [
         *verified.checks,
         *_measured_elsewhere(run, gate),

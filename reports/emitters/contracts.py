@@ -41,9 +41,26 @@ def decision_object(report: DecisionReport) -> dict[str, Any]:
             for other in report.exploratory
         ],
         "reasons": list(report.reasons),
+        **_integrity(report),
     }
-    absent = {"n_seeds": "training seeds are not the unit of this rule", "plan_sha256": "no plan is sealed in this run"}
+    unasked = "; ".join(report.integrity.reasons if report.integrity is not None else ()) or "no audit was asked here"
+    absent = {
+        "n_seeds": "training seeds are not the unit of this rule",
+        "plan_sha256": "no plan is sealed in this run",
+        "against": unasked,
+        "audited": unasked,
+    }
     return with_reasons(body, absent)
+
+
+def _integrity(report: DecisionReport) -> dict[str, Any]:
+    """Return the integrity audits that were asked beside a decision, and those of them that fail."""
+    if report.integrity is None or not report.integrity.checks:
+        return {"against": None, "audited": None}
+    return {
+        "against": [{"id": check.id, "status": check.status, "reason": check.reason} for check in report.against],
+        "audited": [check.id for check in report.integrity.checks],
+    }
 
 
 def checks_object(report: CheckReport) -> dict[str, Any]:

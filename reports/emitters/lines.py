@@ -4,7 +4,7 @@ from audits.engine.check import Check
 from audits.engine.decision import DecisionReport
 from reports.display import command, text
 from reports.sections.gate import counted_text, limit_text, remarks, value_text
-from reports.verdicts import interval_sentence
+from reports.verdicts import against_sentences, interval_sentence
 
 
 def check_name(check: Check) -> str:
@@ -23,10 +23,11 @@ def check_lines(check: Check) -> list[str]:
 
 
 def decision_lines(report: DecisionReport) -> list[str]:
-    """Return the reasons and the intervals, one a line."""
+    """Return the reasons, the intervals and what speaks against them, one a line."""
     return [
         *(text(reason) for reason in report.reasons),
         *(interval_sentence(report, criterion) for criterion in report.criteria),
+        *(f"against it: {sentence}" for sentence in against_sentences(report)),
     ]
 
 

@@ -18,6 +18,7 @@ def page_object(model: ReportModel) -> dict[str, Any]:
         "run": model.run,
         "title": model.title,
         "verdict": model.verdict,
+        "redacted": model.redacted,
         "sections": [{"group": group.name, **_section(item)} for group in model.groups for item in group.sections],
     }
 
@@ -32,7 +33,7 @@ def results_object(inputs: ReportInputs) -> dict[str, Any]:
     for field in dataclasses.fields(inputs):
         value = getattr(inputs, field.name)
         if isinstance(value, DecisionReport):
-            found[field.name] = decision_object(value)
+            found[field.name] = decision_object(dataclasses.replace(value, integrity=inputs.integrity))
         elif isinstance(value, CheckReport):
             found["checks"][field.name] = checks_object(value)
         elif "CheckReport" in str(field.type):

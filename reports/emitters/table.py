@@ -11,7 +11,17 @@ from audits.engine.decision import CriterionResult, DecisionReport
 from reports.display import VERDICT_SIGNS, Scale, count, number, signed, status_sign, status_word, text
 from reports.emitters.lines import again_command, check_name
 from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_text, remarks, value_text
-from reports.verdicts import decide_command, guarantee, head, interval_sentence, places_of, speaks_of
+from reports.verdicts import (
+    against_sentences,
+    audited_sentence,
+    compared,
+    decide_command,
+    guarantee,
+    head,
+    interval_sentence,
+    places_of,
+    speaks_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -117,7 +127,8 @@ def _grid(width: int | None) -> "Table":
     grid = Table.grid(padding=(0, 2), pad_edge=False)
     grid.width = width
     grid.add_column(no_wrap=True)
-    grid.add_column()
+    # A path longer than the line is broken: an ellipsis in a command could not be typed.
+    grid.add_column(overflow="fold")
     return grid
 
 
@@ -140,15 +151,16 @@ def _limit(check: Check) -> str:
 
 
 def _facts(report: DecisionReport) -> list[tuple[str, str]]:
-    treatment, baseline = (text(name, 200) or "not named" for name in (report.treatment, report.baseline))
     facts = [
-        ("compared", f"{treatment} against {baseline}"),
+        *(("against it", sentence) for sentence in against_sentences(report)),
+        ("compared", compared(report)),
         ("difference", text(report.estimand) or "not named"),
         ("items", f"{count(report.n_items)} pairs"),
         *([] if report.n_seeds is None else [("seeds", f"{count(report.n_seeds)} training seeds an arm")]),
         ("method", f"{text(report.method, 60)}, alpha {report.alpha:g}"),
         ("guarantee", guarantee(report.guarantee)),
         ("assumes", text(report.assumption) or "not named"),
+        ("integrity", audited_sentence(report)),
         ("registered", "yes" if report.registered else "no"),
         ("plan", text(report.plan_sha256, 80) if report.plan_sha256 else "no sealed plan"),
     ]

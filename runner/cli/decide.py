@@ -1,6 +1,7 @@
 """`audit decide`: the verdict by the registered rule."""
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -29,17 +30,24 @@ def command(
 ) -> None:
     """Decide what may be claimed. Each call is a look at the outcomes and is recorded in the run.
 
+    Integrity audits of the evaluations are asked beside it and named where they fail; they change neither verdict nor
+    exit code. `audit check` asks all of them.
+
     Exit codes: 0 validated, 1 refuted or tie, 2 unreadable input or broken pairing, 4 inconclusive or void.
     """
     from audits.engine.decide import RuleOptions, decide
-    from audits.store.reader import open_run
+    from audits.engine.integrity import beside_decision
+    from audits.store.reader import connect, open_run
     from reports.emitters.emit import emit_decision
     from runner.looks import record
     from runner.runs import choose_run
 
     opened = open_run(choose_run(run, kinds=("full", "imported")))
     options = RuleOptions(alpha, margin, floor, band, _weights(weights), seed)
-    report = record(opened, decide(opened, method=method, options=options), asked=method)
+    # One database, so that what both need is derived once.
+    with connect(opened):
+        decided = replace(decide(opened, method=method, options=options), integrity=beside_decision(opened))
+    report = record(opened, decided, asked=method)
     emit_decision(report, format.value, sys.stdout)
     raise typer.Exit(0 if exit_zero else report.exit_code)
 

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from made_run import evals, right, write_experiment, write_outcomes, write_run
+from made_run import change_json, evals, right, write_experiment, write_outcomes, write_run
 
 from analysis.plan.model import Plan
 
@@ -171,6 +171,73 @@ def test_looks_that_somebody_changed_are_an_error_to_their_reader(tmp_path, cont
     (tmp_path / "looks.jsonl").write_bytes(content + b"\n")
     with pytest.raises(AuditError, match=r"looks\.jsonl"):
         read_looks(tmp_path)
+
+
+@pytest.fixture
+def vote(outcomes):
+    run = json.loads((outcomes / "run.json").read_text())
+    for arm in run["arms"]:
+        arm["settings"] = {"aggregation": "majority_of_5" if arm["role"] == "treatment" else "single"}
+    change_json(outcomes / "run.json", arms=run["arms"])
+    return outcomes
+
+
+def test_an_audit_that_fails_stands_beside_a_validated_verdict_and_changes_neither_word_nor_code(audit, vote):
+    assert audit("decide", vote).code == 0
+    said = " ".join(audit.out.split())
+    assert said.startswith("✓ VALIDATED")
+    assert "against it integrity audit comparable_arms fails" in said
+    assert f"(auditintegrity{vote}--onlycomparable_arms)" in "".join(audit.out.split())
+    assert not audit.err
+    audit("decide", vote, "--format", "json")
+    result = json.loads(audit.out)
+    assert [(found["id"], found["status"]) for found in result["against"]] == [("comparable_arms", "fail")]
+    assert {"comparable_arms", "evaluation_errors", "executed_settings", "pairing"} <= set(result["audited"])
+    for format in ("junit", "github"):
+        audit("decide", vote, "--format", format)
+        assert "against it: integrity audit comparable_arms fails" in audit.out
+
+
+def test_it_says_which_audits_were_asked_where_none_fails(audit, outcomes):
+    audit("decide", outcomes)
+    assert "against it" not in audit.out
+    assert "comparable_arms" in audit.out
+    assert "all of them: audit check" in " ".join(audit.out.split())
+
+
+def test_audits_that_cannot_be_asked_stop_no_decision(audit, outcomes):
+    (outcomes / "policy.json").write_text("{")
+    assert audit("decide", outcomes).code == 0
+    assert "not audited here" in audit.out
+    assert "policy.json" in "".join(audit.out.split())
+    audit("decide", outcomes, "--format", "json")
+    result = json.loads(audit.out)
+    assert (result["against"], result["audited"]) == (None, None)
+    assert "policy.json" in result["null_reasons"]["audited"]
+
+
+def test_a_vote_is_no_checkpoint(audit, vote, tmp_path):
+    audit("decide", vote)
+    said = " ".join(audit.out.split())
+    assert "This speaks of these outcomes" in said
+    assert "treatment is a majority vote over 5 answers an item, not one checkpoint." in said
+
+
+def test_other_weights_name_the_arms_that_they_weigh(audit, tmp_path):
+    arms = {"treatment": [evals(right(20))], "baseline": [evals(right(5))], "third": [evals(right(0))]}
+    run = write_outcomes(tmp_path / "run", arms)
+    audit("decide", run)
+    assert "treatment against baseline" in audit.out
+    audit("decide", run, "--weights", "baseline=1,third=-1")
+    assert "compared    baseline minus third" in audit.out
+    audit("decide", run, "--weights", "treatment=1,baseline=-0.5,third=-0.5")
+    assert "compared    treatment minus 0.5 times baseline minus 0.5 times third" in audit.out
+
+
+def test_the_command_to_see_it_again_keeps_the_method_that_was_asked_for(audit, tmp_path):
+    full = write_experiment(tmp_path)
+    audit("decide", full, "--method", "paired_bootstrap")
+    assert f"auditdecide{full}--methodpaired_bootstrap" in "".join(audit.out.split())
 
 
 def test_the_newest_full_or_imported_run_is_taken_and_said(audit, tmp_path, monkeypatch):
