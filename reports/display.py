@@ -16,6 +16,8 @@ BLOCK_LIMIT = 16_000
 MINUS = "\u2212"
 NO_NUMBER = "no number"
 
+REDACTED = "Redacted: questions, answers and completions are left out."
+
 STATUS_SIGNS = {"pass": "✓", "warn": "!", "fail": "✕", "inconclusive": "?", "not_applicable": "–", "waived": "~"}
 VERDICT_SIGNS = {"validated": "✓", "refuted": "✕", "tie": "≈", "inconclusive": "?", "void": "∅"}
 

@@ -43,6 +43,7 @@ class ReportModel:
         verdict: the verdict's word, or `none` where the run has no decision.
         sign: the sign that stands beside the word.
         groups: the sections in the order of the page.
+        redacted: whether questions, answers and completions are left out.
         folder: the folder in `reports/` that the sections and their templates stand in.
     """
 
@@ -53,6 +54,7 @@ class ReportModel:
     sign: str
     groups: tuple[Group, ...]
     folder: str
+    redacted: bool = False
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -87,6 +89,7 @@ def build_report(inputs: ReportInputs) -> ReportModel:
         sign=VERDICT_SIGNS.get(verdict, "?"),
         groups=grouped((module.ORDER, module.build(inputs)) for _, module in section_modules()),
         folder="sections",
+        redacted=inputs.redacted,
     )
 
 
@@ -102,4 +105,5 @@ def build_comparison(inputs: ComparisonInputs) -> ReportModel:
         sign="",
         groups=grouped((module.ORDER, module.build(inputs)) for _, module in modules),
         folder="comparison",
+        redacted=any(run.redacted for _, run in inputs.named),
     )

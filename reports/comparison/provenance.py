@@ -15,6 +15,7 @@ def build(inputs: ComparisonInputs) -> Section:
         (text(str(key), LABEL_LIMIT), *(text(str(side.get(key, "not recorded"))) for side in (first, second)))
         for key in different
     )
+    redacted = ("--redact",) if inputs.first.redacted else ()
     columns = (Column("Thing"), Column("A"), Column("B"))
     return Section(
         id="provenance",
@@ -25,11 +26,13 @@ def build(inputs: ComparisonInputs) -> Section:
             Command(
                 "provenance-report",
                 "this page",
-                command("audit", "report", inputs.first.run, inputs.second.run),
+                command("audit", "report", inputs.first.run, inputs.second.run, *redacted),
             ),
             *(
                 Command(
-                    f"provenance-{name.lower()}", f"the whole report of {name}", command("audit", "report", run.run)
+                    f"provenance-{name.lower()}",
+                    f"the whole report of {name}",
+                    command("audit", "report", run.run, *redacted),
                 )
                 for name, run in inputs.named
             ),

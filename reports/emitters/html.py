@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reports.display import REDACTED
 from reports.model import ReportModel
 from reports.vega import javascript_bundle
 
@@ -55,6 +56,7 @@ def render_html(
     page = _environment().get_template("templates/page.html.j2")
     return page.render(
         model=model,
+        redacted=REDACTED,
         drawings=drawings,
         vega=vega,
         boot=boot,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from audits.engine.check import Check, CheckReport
-from reports.display import count, status_sign, status_word, text
+from reports.display import REDACTED, count, status_sign, status_word, text
 from reports.emitters.lines import check_name, figure_line
 from reports.model import ReportModel
 from reports.parts import Section, Table
@@ -64,6 +64,8 @@ def _opening(model: ReportModel) -> Iterator[str]:
     if isinstance(first, VerdictSection):
         yield f"## {escaped(first.sign)} {escaped(first.word)}: {escaped(first.takeaway)}"
         yield f"{escaped(model.kind)}: **{escaped(model.title)}**"
+        if model.redacted:
+            yield REDACTED
         if first.claim:
             yield f"**Claim:** {escaped(first.claim)}"
         said = [*(f"because {reason}" for reason in first.reasons), *(f"against it: {one}" for one in first.against)]
@@ -73,6 +75,8 @@ def _opening(model: ReportModel) -> Iterator[str]:
         yield _grid(("Fact", "Value"), [(fact.name, fact.value) for fact in first.facts], (False, False))
     else:
         yield f"## {escaped(model.kind)}: {escaped(model.title)}"
+        if model.redacted:
+            yield REDACTED
         rest = [first, *rest]
     for section in (*rest, *(item for item in model.sections if isinstance(item, GateSection))):
         yield from _whole(section)

@@ -20,7 +20,7 @@ def build(inputs: ReportInputs) -> Section:
         takeaway=_takeaway(inputs),
         tables=tuple(table for table in tables if table is not None),
         commands=(
-            Command("provenance-report", "this page", command("audit", "report", inputs.run)),
+            Command("provenance-report", "this page", command("audit", "report", inputs.run, *_redacted(inputs))),
             Command("provenance-verify", "the hashes", command("audit", "verify", inputs.run)),
         ),
         notes=(
@@ -28,6 +28,10 @@ def build(inputs: ReportInputs) -> Section:
             "and no date to anybody outside it.",
         ),
     )
+
+
+def _redacted(inputs: ReportInputs) -> tuple[str, ...]:
+    return ("--redact",) if inputs.redacted else ()
 
 
 def _takeaway(inputs: ReportInputs) -> str:

@@ -30,7 +30,11 @@ def command(
         typer.Option(help="File to write, - for stdout; default: report.html in the run, md and json on stdout."),
     ] = None,
     redact: Annotated[
-        bool, typer.Option("--redact", help="Leave out questions, answers and completions; item ids stay.")
+        bool,
+        typer.Option(
+            "--redact",
+            help="Leave out questions, answers and completions; item ids stay. Default file: report.redacted.html.",
+        ),
     ] = False,
 ) -> None:
     """Write the decision report as one file that needs no network. It records no look at the outcomes.
@@ -44,7 +48,9 @@ def command(
 
     opened = open_run(choose_run(run))
     to_stdout = str(out) == "-" or (out is None and format is not PageFormat.html)
-    target = None if to_stdout else _target(opened.path, out, "report.html" if other is None else "comparison.html")
+    # The redacted page never takes the other one's place: who hands one over must see which it is.
+    name = f"{'report' if other is None else 'comparison'}{'.redacted' if redact else ''}.html"
+    target = None if to_stdout else _target(opened.path, out, name)
     if other is None:
         written = _report(opened, format, redact)
     else:
@@ -54,7 +60,7 @@ def command(
         typer.echo(written, nl=False)
         return
     _write(target, written.encode())
-    typer.echo(f"{target} ({len(written.encode()) / 1e6:.2f} MB)")
+    typer.echo(f"{target} ({len(written.encode()) / 1e6:.2f} MB){' (redacted)' if redact else ''}")
 
 
 def _report(run: "Run", format: PageFormat, redact: bool) -> str:
@@ -88,7 +94,9 @@ def _target(run: Path, out: Path | None, name: str) -> Path:
         return run / name
     whole = out.resolve()
     holder = next((folder for folder in whole.parents if (folder / "run.json").is_file()), None)
-    page = whole.parent == holder and (whole.suffix in {".html", ".md"} or whole.stem in {"report", "comparison"})
+    page = whole.parent == holder and (
+        whole.suffix in {".html", ".md"} or whole.name.partition(".")[0] in {"report", "comparison"}
+    )
     if holder is not None and not page:
         raise AuditError(
             f"{out}: lies in the run {holder}, whose own files a page must not replace. Inside a run a page is an "

@@ -10,6 +10,7 @@ from analysis.power_study import Row, Setting
 from audits.engine.check import StepValue
 from reports.emitters.html import render_html
 from reports.emitters.markdown import render_markdown
+from reports.emitters.page_object import page_object
 from reports.model import build_report
 from reports.parts import ReportInputs
 from reports.sections.verdict import claim_of
@@ -107,3 +108,11 @@ def test_no_command_is_offered_that_the_run_would_refuse(make):
     empty = make.gate()
     (offered,) = section(build_report(ReportInputs(**make.page(preflights=empty))), "preflight").commands
     assert offered.gives == "the preflights"
+
+
+@pytest.mark.parametrize("redacted", [True, False])
+def test_a_redacted_page_says_so_beneath_its_title(make, redacted):
+    model = build_report(ReportInputs(**make.page(redacted=redacted)))
+    for shown in (render_html(model).partition("<nav")[0], render_markdown(model, {}).partition("**Claim")[0]):
+        assert ("Redacted: questions, answers and completions are left out." in shown) == redacted
+    assert page_object(model)["redacted"] is redacted

@@ -1,5 +1,7 @@
 """`audit report --redact`: no question, answer or completion leaves the run."""
 
+import json
+
 import pytest
 from asked_run import prompts
 from made_run import evals, right, rollouts, write_experiment
@@ -64,3 +66,17 @@ def test_the_command_writes_such_a_page(full, audit, tmp_path):
     assert whole.count(SECRET) > 100
     assert SECRET not in redacted
     assert "left out by --redact" in redacted
+
+
+def test_a_redacted_page_takes_no_other_page_s_place_and_says_so(audit, tmp_path):
+    full = write_experiment(tmp_path)
+    (full / "report.html").write_text("the whole page", encoding="utf-8")
+    audit("report", full, "--redact")
+    assert audit.out.startswith(f"{full}/report.redacted.html (")
+    assert audit.out.endswith(" (redacted)\n")
+    assert (full / "report.html").read_text(encoding="utf-8") == "the whole page"
+    assert f"audit report {full} --redact" in (full / "report.redacted.html").read_text(encoding="utf-8")
+    audit("report", full, full, "--redact")
+    assert audit.out.startswith(f"{full}/comparison.redacted.html (")
+    audit("report", full, "--redact", "--format", "json", "--out", full / "report.redacted.json")
+    assert json.loads((full / "report.redacted.json").read_text(encoding="utf-8"))["redacted"] is True
