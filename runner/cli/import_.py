@@ -54,7 +54,7 @@ def command(
         return
 
     from runner.importers.engine.importing import import_run
-    from runner.loop.provenance import command_line
+    from runner.provenance import command_line
 
     if out is None and not dry_run:
         raise AuditError("--out is needed: the run directory to make (or --dry-run, to see what would be imported)")

@@ -91,7 +91,7 @@ def _seal(name: str, out: Path | None, format: str) -> None:
     from analysis.plan.text import load_document
     from audits.store.seal import canonical_json, sha256_hex
     from runner.loop.plans import plan_text
-    from runner.loop.provenance import git_state, utc_now
+    from runner.provenance import git_state, utc_now
 
     document = load_document(plan_text(name), source=name)
     plan = parse_plan(document, source=name)

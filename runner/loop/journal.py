@@ -14,7 +14,7 @@ from typing import Any
 from audits.store.durable import append_lines
 from runner.loop.budget import Pace
 from runner.loop.progress import Elapsed
-from runner.loop.provenance import utc_now
+from runner.provenance import utc_now
 
 PROGRESS_NAME = "progress.jsonl"
 

@@ -29,11 +29,11 @@ from runner.loop.options import RunOptions
 from runner.loop.pilots import find_pilot, require_passed_pilot
 from runner.loop.plans import plan_text, shipped_plan_text
 from runner.loop.progress import Elapsed, Progress
-from runner.loop.provenance import command_line, git_state, source_sha256, utc_now, versions
 from runner.loop.resume import refuse_changes, refuse_damage, refuse_other_service
 from runner.loop.saved_states import STATE_NAME
 from runner.loop.setting import Conduct, Kind, settings_that_run
 from runner.loop.stopping import terminate_is_interrupt
+from runner.provenance import command_line, git_state, source_sha256, utc_now, versions
 
 LOCK_NAME = "writer.lock"
 

@@ -20,7 +20,7 @@ from audits.store.seal import SealedPlan
 from runner.loop.backend import PROBE_SECONDS, Backend, open_backend
 from runner.loop.probes.service import Preparation
 from runner.loop.progress import Progress
-from runner.loop.provenance import command_line, git_state, utc_now, versions
+from runner.provenance import command_line, git_state, utc_now, versions
 
 
 class PreflightModule(Protocol):

@@ -8,7 +8,7 @@ from pathlib import Path
 from audits.store.manifest import Manifest
 from audits.store.writer import RunWriter
 from runner.importers.engine.imported import Imported
-from runner.loop.provenance import git_state, utc_now, versions
+from runner.provenance import git_state, utc_now, versions
 
 
 def write_run(imported: Imported, out: Path, command_line: list[str]) -> None:

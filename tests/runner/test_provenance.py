@@ -1,10 +1,11 @@
 """Which code made a run: commit, changes, and our own source."""
 
+import hashlib
 import subprocess
 
 import pytest
 
-from runner.loop.provenance import git_state, source_sha256
+from runner.provenance import git_state, source_sha256
 
 
 @pytest.fixture
@@ -48,3 +49,4 @@ def test_outside_a_checkout_there_is_a_reason(tmp_path):
 def test_our_own_source_has_one_hash_a_process():
     assert source_sha256() == source_sha256()
     assert len(source_sha256()) == 64
+    assert source_sha256() != hashlib.sha256().hexdigest(), "of no file at all"

@@ -52,7 +52,7 @@ def git_state(folder: Path) -> dict[str, Any]:
 @functools.cache
 def source_sha256() -> str:
     """Return the sha256 of our own Python and SQL files, names and contents, when it was first asked for."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[1]
     digest = sha256()
     for folder in _SOURCES:
         for path in sorted((root / folder).rglob("*")):
