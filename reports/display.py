@@ -12,7 +12,7 @@ from analysis.printable import printable
 
 TEXT_LIMIT = 600
 LABEL_LIMIT = 60
-BLOCK_LIMIT = 16_000
+BLOCK_LIMIT = 12_000
 MINUS = "\u2212"
 NO_NUMBER = "no number"
 

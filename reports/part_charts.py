@@ -15,20 +15,19 @@ def stack(chart: Stack) -> dict[str, Any]:
     """Return the specification of bars that are made of parts."""
     import altair as alt
 
+    labels = list(dict.fromkeys(one.row for one in chart.points))
+    parts = list(dict.fromkeys(one.part for one in chart.points))
     rows = [
-        {"row": label, "part": part, "order": place, "value": drawable(value)}
-        for label, values in chart.rows
-        for place, (part, value) in enumerate(zip(chart.parts, values, strict=True))
+        {"row": one.row, "part": one.part, "order": parts.index(one.part), "value": drawable(one.value)}
+        for one in chart.points
     ]
     # The last colours of the page: the first ones are the arms'.
-    own = SERIES_COLOURS[-len(chart.parts) :]
+    own = SERIES_COLOURS[-len(parts) :]
     bars = alt.Chart(data(rows)).mark_bar(stroke="var(--paper)", strokeWidth=1)
     drawn = bars.encode(
         x=alt.X("value:Q", title=chart.x_title, stack="zero", axis=alt.Axis(tickCount=5, format="~g")),
-        y=alt.Y(
-            "row:N", title=None, sort=[label for label, _ in chart.rows], axis=alt.Axis(labelLimit=150, ticks=False)
-        ),
-        color=alt.Color("part:N", title=chart.part_title, scale=alt.Scale(domain=list(chart.parts), range=list(own))),
+        y=alt.Y("row:N", title=None, sort=labels, axis=alt.Axis(labelLimit=150, ticks=False)),
+        color=alt.Color("part:N", title=chart.part_title, scale=alt.Scale(domain=parts, range=list(own))),
         order=alt.Order("order:Q"),
         tooltip=[
             alt.Tooltip("row:N", title="arm"),
@@ -36,7 +35,7 @@ def stack(chart: Stack) -> dict[str, Any]:
             alt.Tooltip("value:Q", format=".4g"),
         ],
     )
-    return body(drawn.properties(height=ROW_HEIGHT * max(2, len(chart.rows))))
+    return body(drawn.properties(height=ROW_HEIGHT * max(2, len(labels))))
 
 
 def spread(chart: Spread, order: Sequence[str]) -> dict[str, Any]:

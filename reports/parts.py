@@ -241,13 +241,21 @@ class Heat:
 
 
 @dataclass(frozen=True)
+class StackPart:
+    """One part of one bar."""
+
+    row: str
+    part: str
+    value: float
+
+
+@dataclass(frozen=True)
 class Stack:
     """A bar for each row, made of parts one after the other; parts below 0 stand on the other side of 0."""
 
     x_title: str
     part_title: str
-    parts: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[float, ...]], ...]
+    points: tuple[StackPart, ...]
 
 
 @dataclass(frozen=True)

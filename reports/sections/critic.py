@@ -21,6 +21,7 @@ from reports.parts import (
     Spread,
     SpreadPoint,
     Stack,
+    StackPart,
     Table,
 )
 
@@ -57,9 +58,10 @@ def build(inputs: ReportInputs) -> Section:
         tables=(*(_cut(table) for table in critic_tables(shown)), *_bins_tables(measured)),
         commands=(
             *again,
-            *(
-                Command(f"critic-command-{place}", f"{name} by arm and seed", command("audit", "sql", inputs.run, sql))
-                for place, (name, sql) in enumerate(SQL.items())
+            Command(
+                "critic-command-sql",
+                "every error and its parts, by arm and seed",
+                command("audit", "sql", inputs.run, SQL["errors"]),
             ),
         ),
         notes=(
@@ -129,12 +131,23 @@ def _figures(measured: "Sequence[CriticArm]", found: "Crossover", report: "Criti
             label=f"Bars of the mean squared error of the advantages, in three parts, a bar for each arm. {takeaway}.",
             takeaway="Of what the mean squared error of each arm's advantages is made.",
             caption="Subtracting a batch's mean removes the offset; a z-score removes the scale too.",
-            chart=Stack("mean squared error (reward²)", "part", ("offset²", "scale", "residual"), rows),
+            chart=Stack(
+                "mean squared error (reward²)",
+                "part",
+                tuple(
+                    StackPart(name, part, value)
+                    for name, values in rows
+                    for part, value in zip(("offset²", "scale", "residual"), values, strict=True)
+                ),
+            ),
+            small=True,
         )
-    for name, of in (("advantages", "advantage_bins"), ("values", "value_bins")):
+    # A critic's own values, where there is one: advantages hold the rollout's own reward, too.
+    for name, of in (("values", "value_bins"), ("advantages", "advantage_bins")):
         bins = [(arm, getattr(arm, of)) for arm in measured if getattr(arm, of)]
         if bins:
             yield _calibration(name, bins)
+            break
     if found.points:
         yield _crossover_figure(found, report)
 
@@ -148,7 +161,7 @@ def _calibration(name: str, bins: "Sequence[tuple[CriticArm, tuple[CalibrationBi
     ends = [end for point in points for end in (point.at, point.value)]
     low, high = min(ends), max(ends)
     return Figure(
-        id=f"critic-calibration-{name}",
+        id="critic-calibration",
         label=f"Mean Monte Carlo estimate over mean estimate of the {name}, a line for each arm.",
         takeaway=f"Calibration of the {name}: on the dotted line, what was estimated is what fresh rollouts gave.",
         caption="Bins of equally many states by their estimate; equal estimates stand in one bin.",
@@ -178,7 +191,8 @@ def _crossover_figure(found: "Crossover", report: "CriticReport") -> Figure:
         label=f"Final accuracy over advantage error ({axis}), a point with its interval for each critic.",
         takeaway="Accuracy against the error that reaches the update, by critic.",
         caption=f"Across: {axis}. Bars: 95 % t intervals over training seeds. Beside each point: parameters as built.",
-        chart=Spread(f"advantage error ({axis})"[:120], "final accuracy", points),
+        chart=Spread("advantage error (reward)", "final accuracy", points),
+        small=True,
     )
 
 

@@ -32,9 +32,9 @@ def test_critics_that_were_not_measured_are_said_to_be_so():
 def test_each_bar_is_the_three_parts_of_the_mean_squared_error():
     report = made_charts.critic()
     stack = next(figure.chart for figure in _section(report).figures if isinstance(figure.chart, Stack))
-    assert stack.parts == ("offset²", "scale", "residual")
-    for (name, parts), arm in zip(stack.rows, report.arms, strict=True):
-        assert name == arm.arm
+    assert [point.part for point in stack.points[:3]] == ["offset²", "scale", "residual"]
+    for arm in report.arms:
+        parts = [point.value for point in stack.points if point.row == arm.arm]
         assert sum(parts) == pytest.approx(arm.measured.advantages.mean_squared)
 
 
@@ -42,7 +42,7 @@ def test_the_crossover_is_drawn_with_measured_sizes_and_says_which_part_of_the_e
     section = _section(made_charts.critic())
     figure = section.figures[-1]
     assert isinstance(figure.chart, Spread)
-    assert [point.label for point in figure.chart.points] == ["1 parameters", "10 parameters"]
+    assert [point.label for point in figure.chart.points] == ["1 parameter", "10 parameters"]
     assert "root of the residual of the MSE" in figure.caption
     assert "root of the residual of the MSE" in section.takeaway
     assert [point.at for point in figure.chart.points] == sorted(point.at for point in figure.chart.points)
