@@ -19,7 +19,6 @@ def page_object(model: ReportModel) -> dict[str, Any]:
         "title": model.title,
         "verdict": model.verdict,
         "redacted": model.redacted,
-        "redacted": model.redacted,
         "sections": [{"group": group.name, **_section(item)} for group in model.groups for item in group.sections],
     }
 
