@@ -70,6 +70,15 @@ def interval_sentence(report: DecisionReport, criterion: CriterionResult) -> str
     )
 
 
+def brief_interval(criterion: CriterionResult) -> str:
+    """Return the criterion's name with estimate, interval and unit."""
+    scale, places = Scale.of(criterion.bounds), places_of(criterion)
+    low, high, middle = (
+        signed(scale.apply(value), places) for value in (criterion.lower, criterion.upper, criterion.estimate)
+    )
+    return f"{text(criterion.id, 40)} {middle} [{low}, {high}] {scale.unit}"
+
+
 def contrast(criterion: CriterionResult) -> str:
     """Return which difference the numbers are, in words that follow "difference"; empty where it is not named."""
     return f" ({text(criterion.contrast, 200)})" if criterion.contrast else ""

@@ -1,5 +1,6 @@
 """Paired outcomes: the scores of the same items in each arm, checked before any number is computed."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import AuditError
+from analysis.errors import AuditError, NothingToCompare
 from analysis.paired.sample import PairedSample, sample_from_scores, sample_from_seeds
 from analysis.printable import printable
 from analysis.seeds.sample import SeedScores
@@ -163,9 +164,25 @@ def _conditions(run: Run, roles: Sequence[str]) -> dict[str, str]:
         arms = arms_of_role(run, role)
         if len(arms) != 1:
             found = ", ".join(arms) or "none"
-            raise AuditError(f"{run.path}: the rule needs one arm of role {role}, the run has {found}")
+            way_out = "" if arms else _way_out(run)
+            raise NothingToCompare(f"{run.path}: the rule needs one arm of role {role}, the run has {found}{way_out}")
         conditions[role] = arms[0]
     return conditions
+
+
+def _way_out(run: Run) -> str:
+    """Return which arms an imported run has and what to type to compare them; a sealed plan names its own arms."""
+    # As `--weights` names them: by role, or by folder where the role is free.
+    names = list(dict.fromkeys(arm.arm if arm.role == "other" else arm.role for arm in run.manifest.arms))
+    if run.sealed is not None or not names:
+        return ""
+    listed = ", ".join(printable(name, limit=60) for name in names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+    again = "import again with --arm baseline=… --arm treatment=…"
+    if len(names) == 1:
+        return f": its only arm is {listed}, and a comparison needs two; {again}"
+    minus, plus = sorted(names, key=lambda name: "base" not in name.lower())[:2]
+    weights = shlex.quote(f"{printable(plus, limit=60)}=1,{printable(minus, limit=60)}=-1")
+    return f": its arms are {listed}; {again}, or compare two by `audit decide {run.path} --weights {weights}`"
 
 
 def _refuse_absent_seeds(

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from dataclasses import dataclass
 
+from analysis.errors import NothingToCompare
 from audits.engine.check import Check, CheckReport, combine
 from audits.engine.decide import decide
 from audits.engine.decision import DecisionReport
@@ -24,7 +25,8 @@ class WholeCheck:
 
     Attributes:
         report: files and seal, the pilot's gate, the preflights, the integrity audits and the verdict, in this order.
-        decision: the verdict with its intervals; None for a pilot, which decides nothing.
+        decision: the verdict with its intervals; None for a pilot, which decides nothing, and for a run without the
+            arms that the rule weighs: the check `verdict` says why.
     """
 
     report: CheckReport
@@ -52,9 +54,7 @@ def check_run(run: Run, *, today: datetime.date | None = None, evidence: bool = 
     verified = verify_run(run)
     gate, preflights = pilot_gate(run), pilot_preflights(run)
     integrity = integrity_report(run, today=today, evidence=evidence)
-    decision = (
-        dataclasses.replace(decide(run, gate=gate), integrity=integrity) if run.manifest.kind != "pilot" else None
-    )
+    decision, undecided = _decided(run, gate, integrity) if run.manifest.kind != "pilot" else (None, None)
     checks = [
         *verified.checks,
         *_measured_elsewhere(run, gate),
@@ -62,10 +62,30 @@ def check_run(run: Run, *, today: datetime.date | None = None, evidence: bool = 
         *_absent_preflights(run),
         *integrity.checks,
         *([] if decision is None else [_verdict(decision)]),
+        *([] if undecided is None else [undecided]),
     ]
     reasons = list(dict.fromkeys([*verified.reasons, *(gate.reasons if gate is not None else ()), *integrity.reasons]))
     report = CheckReport(str(run.path), combine(check.status for check in checks), tuple(checks), tuple(reasons))
     return WholeCheck(report, decision)
+
+
+def _decided(run: Run, gate: CheckReport | None, integrity: CheckReport) -> tuple[DecisionReport | None, Check | None]:
+    """Return the decision, or the check that says why a run without two arms to compare has none."""
+    try:
+        return dataclasses.replace(decide(run, gate=gate), integrity=integrity), None
+    except NothingToCompare as error:
+        return None, Check(
+            id="verdict",
+            status="inconclusive",
+            value=None,
+            limit=None,
+            unit="verdict",
+            definition="decision@evals/final",
+            arm=None,
+            rows_examined=0,
+            reason=error.message,
+            measures="what may be claimed of a difference",
+        )
 
 
 def _measured_elsewhere(run: Run, report: CheckReport | None) -> list[Check]:

@@ -76,7 +76,8 @@ def checks_object(report: CheckReport) -> dict[str, Any]:
 def whole_check_object(report: CheckReport, decision: DecisionReport | None) -> dict[str, Any]:
     """Return what `audit check --format json` prints: the checks, and the decision where the run has one."""
     body = {**checks_object(report), "decision": None if decision is None else decision_object(decision)}
-    return with_reasons(body, {"decision": "a pilot decides nothing"})
+    undecided = next((check.reason for check in report.checks if check.id == "verdict" and check.reason), None)
+    return with_reasons(body, {"decision": undecided or "a pilot decides nothing"})
 
 
 def _criterion(criterion: CriterionResult) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """One result, in the format that was asked for, on one stream."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from audits.engine.check import CheckReport
@@ -52,7 +53,7 @@ def emit_whole_check(report: CheckReport, decision: DecisionReport | None, forma
     if format == "table":
         from reports.emitters.table import checks_table, decision_text, write
 
-        write(checks_table(report, command="check", brief=True), stream)
+        write(checks_table(_in_points(report, decision), command="check", brief=True), stream)
         if decision is not None:
             stream.write("\n")
             write(decision_text(decision), stream)
@@ -62,7 +63,18 @@ def emit_whole_check(report: CheckReport, decision: DecisionReport | None, forma
 
         stream.write(dumps(whole_check_object(report, decision)) + "\n")
     else:
-        emit_checks(report, format, stream, command="check")
+        emit_checks(_in_points(report, decision), format, stream, command="check")
+
+
+def _in_points(report: CheckReport, decision: DecisionReport | None) -> CheckReport:
+    """Return the checks with the verdict's intervals as a reader has them elsewhere: in percentage points."""
+    from reports.verdicts import brief_interval
+
+    if decision is None:
+        return report
+    notes = tuple(f"{brief_interval(criterion)}, alpha {decision.alpha:g}" for criterion in decision.criteria)
+    checks = tuple(replace(check, notes=notes) if check.id == "verdict" else check for check in report.checks)
+    return replace(report, checks=checks)
 
 
 def emit_decision(report: DecisionReport, format: str, stream: TextIO) -> None:

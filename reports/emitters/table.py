@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, TextIO
 from analysis.printable import printable
 from audits.engine.check import Check, CheckReport
 from audits.engine.decision import CriterionResult, DecisionReport
-from reports.display import VERDICT_SIGNS, Scale, count, number, signed, status_sign, status_word, text
+from reports.display import VERDICT_SIGNS, count, number, status_sign, status_word, text
 from reports.emitters.lines import again_command, check_name
 from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_text, remarks, value_text
 from reports.verdicts import (
     against_sentences,
     audited_sentence,
     compared,
+    brief_interval,
     decide_command,
     guarantee,
     head,
     interval_sentence,
-    places_of,
     speaks_of,
 )
 
@@ -193,9 +193,5 @@ def _counted(criterion: CriterionResult, named: bool) -> list[tuple[str, str]]:
 
 
 def _short(criterion: CriterionResult) -> str:
-    scale, places = Scale.of(criterion.bounds), places_of(criterion)
-    low, high, middle = (
-        signed(scale.apply(value), places) for value in (criterion.lower, criterion.upper, criterion.estimate)
-    )
     verdict = text(criterion.verdict, 40)
-    return f"{text(criterion.id, 40)} {middle} [{low}, {high}] {scale.unit}: {verdict}, decides nothing"
+    return f"{brief_interval(criterion)}: {verdict}, decides nothing"

@@ -118,7 +118,14 @@ def _takeaway(gate: CheckReport) -> str:
 
 def by_severity(checks: Sequence[Check]) -> list[Check]:
     """Return the checks with those that need a reader first, else in their own order."""
-    return sorted(checks, key=lambda check: SEVERITY.index(check.status))
+    return sorted(checks, key=lambda check: (SEVERITY.index(check.status), _order(check)))
+
+
+def _order(check: Check) -> int:
+    """Return a place among the inconclusive: an evaluation that failed first, then other findings, then absences."""
+    if check.status != "inconclusive":
+        return 0
+    return 2 if check.value is None or isinstance(check.value, str) else 0 if check.id == "evaluation_errors" else 1
 
 
 def value_text(check: Check) -> str:

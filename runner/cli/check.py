@@ -19,8 +19,8 @@ def command(
     Files and seal, the pilot's gate, the preflights, the integrity audits and the registered verdict. Of a pilot
     everything but the verdict. It looks at the outcomes, so the look is recorded in the run.
 
-    Exit codes: 0 passed and validated; 4 void; 1 a check failed, or refuted or tie; 4 evidence is missing or the
-    verdict is inconclusive; 2 unreadable input or broken pairing.
+    Exit codes: 0 passed and validated; 1 a check failed, or refuted or tie; 2 unreadable input or broken pairing; 4 the
+    verdict is void, which comes before a failure, or evidence is missing or the verdict is inconclusive.
     """
     from audits.engine.whole_check import check_run
     from audits.store.reader import open_run

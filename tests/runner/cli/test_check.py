@@ -1,8 +1,9 @@
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
-from made_run import made_plan, right, write_experiment, write_run
+from made_run import evals, made_plan, right, write_experiment, write_outcomes, write_run
 
 from audits.store.looks import read_looks
 from audits.store.reader import open_run
@@ -69,3 +70,50 @@ def test_every_case_of_the_junit_document_is_a_check(audit, run):
 
 def test_exit_zero_is_for_adoption(audit, run):
     assert audit("check", run, "--exit-zero").code == 0
+
+
+@pytest.fixture
+def failed(tmp_path):
+    """One evaluation, of which every item failed."""
+    return write_outcomes(tmp_path / "run", {"qwen": [evals([0.0] * 20, error=["no tokenizer"] * 20)]})
+
+
+def test_a_run_without_two_arms_has_its_audits_and_an_inconclusive_verdict_with_the_reason(audit, failed):
+    audit("check", failed, "--format", "json")
+    assert audit.code == 4
+    result = json.loads(audit.out)
+    statuses = {check["id"]: check["status"] for check in result["checks"]}
+    assert (statuses["evaluation_errors"], statuses["verdict"]) == ("inconclusive", "inconclusive")
+    verdict = next(check for check in result["checks"] if check["id"] == "verdict")
+    assert "its only arm is qwen" in verdict["reason"]
+    assert result["decision"] is None
+    assert result["null_reasons"]["decision"] == verdict["reason"]
+    assert not read_looks(failed)
+
+
+def test_an_evaluation_that_failed_whole_comes_first_among_the_inconclusive(audit, failed):
+    audit("check", failed)
+    named = re.findall(r"^\? inconclusive +(\w+)", audit.out, re.MULTILINE)
+    assert named[0] == "evaluation_errors"
+    assert len(named) > 3
+
+
+def test_a_broken_pairing_is_an_error_and_no_verdict(audit, tmp_path):
+    broken = {"treatment": [evals(right(0, 3))], "baseline": [evals(right(3, 4))]}
+    assert "item-003" in audit.refuses("check", write_outcomes(tmp_path / "run", broken))
+
+
+def test_a_reader_has_percentage_points_and_a_program_shares(audit, run):
+    for format in ("table", "junit", "github"):
+        audit("check", run, "--format", format)
+        assert re.search(r"\w+ 0\.00 \[−\d+\.\d\d, \+\d+\.\d\d\] pp, alpha 0\.05", audit.out), format
+        assert ": 0 [-0." not in audit.out
+    audit("check", run, "--format", "json")
+    (verdict,) = (check for check in json.loads(audit.out)["checks"] if check["id"] == "verdict")
+    assert ": 0 [-0." in verdict["notes"][0]
+
+
+def test_the_help_names_each_exit_code_once_and_in_order(audit):
+    audit("check", "--help")
+    codes = " ".join(audit.out.split()).partition("Exit codes:")[2].partition("Arguments:")[0]
+    assert re.findall(r"(?:^|; )\s*(\d)", codes) == ["0", "1", "2", "4"]

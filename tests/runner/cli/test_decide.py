@@ -270,6 +270,23 @@ def test_hostile_text_of_a_model_reaches_no_terminal_as_a_command(audit, tmp_pat
     assert not {"\x1b", "\u202e", "\x07"} & set(said)
 
 
+def test_arms_of_other_roles_are_named_with_the_line_to_type(audit, tmp_path):
+    run = write_outcomes(tmp_path / "run", {"base": [evals(right(5))], "treat": [evals(right(20))]})
+    said = audit.refuses("decide", run)
+    assert "its arms are base, treat" in said
+    assert "--arm baseline=… --arm treatment=…" in said
+    typed = said.partition("--weights ")[2].split("`")[0]
+    assert typed == "treat=1,base=-1"
+    assert audit("decide", run, "--weights", typed).code == 0
+
+
+def test_one_arm_is_nothing_to_compare_and_is_named(audit, tmp_path):
+    run = write_outcomes(tmp_path / "run", {"qwen": [evals(right(5))]})
+    said = audit.refuses("decide", run)
+    assert "its only arm is qwen" in said
+    assert "--weights" not in said
+
+
 def test_a_run_of_the_pilot_only_has_nothing_to_decide_on(audit, tmp_path):
     assert "nothing to decide on" in audit.refuses("decide", write_run(tmp_path / "pilot"))
 
