@@ -8,9 +8,9 @@ added.
 
 Consecutive rows of one prompt are a group. A batch that several updates share is logged at each of them, and is
 imported once. A step at which the trainer evaluated holds the evaluation's completions too, and is left out. TRL
-divides advantages by their group's standard deviation unless it is told not to. There are no token ids, log-
-probabilities, token counts or stop reasons. Steps are the trainer's own: the first is 1, and each is an optimiser step.
-Written for trl 1.16.0.
+divides advantages by their group's standard deviation unless it is told not to. There are no token ids, token counts,
+log-probabilities or stop reasons. Steps are the trainer's own: the first is 1, and each is an optimiser step. Written
+for trl 1.16.0.
 """
 
 import json
