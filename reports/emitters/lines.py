@@ -14,7 +14,8 @@ def check_name(check: Check) -> str:
 
 def figure_line(check: Check) -> str:
     """Return value, limit, counts and definition in one line."""
-    return f"{value_text(check)}, limit {limit_text(check)}, {counted_text(check)}, {text(check.definition, 200)}"
+    parts = (value_text(check), f"limit {limit_text(check)}", counted_text(check), text(check.definition, 200))
+    return ", ".join(part for part in parts if part)
 
 
 def check_lines(check: Check) -> list[str]:

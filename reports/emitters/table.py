@@ -3,6 +3,7 @@
 import io
 import os
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from analysis.printable import printable
@@ -14,8 +15,8 @@ from reports.sections.gate import SEVERITY, by_severity, counted_text, limit_tex
 from reports.verdicts import (
     against_sentences,
     audited_sentence,
-    compared,
     brief_interval,
+    compared,
     decide_command,
     guarantee,
     head,
@@ -83,11 +84,18 @@ def checks_table(
     )
     grid = _grid(width)
     quiet = ("pass", "not_applicable") if brief else ()
+    alike = _lacking_alike(report.checks)
     for check in by_severity(report.checks):
         if check.status in quiet:
             continue
+        same = alike.get(check.reason or "", []) if _is_lacking(check) else []
+        if same and check is not same[0]:
+            continue
         label = f"{status_sign(check.status)} {status_word(check.status)}"
-        grid.add_row(Text(label, style=_STYLES.get(check.status, "")), _body(report.run, check))
+        grid.add_row(
+            Text(label, style=_STYLES.get(check.status, "")),
+            _body(report.run, check) if not same else _lacking_body(same),
+        )
     for status in quiet:
         names = ", ".join(check_name(check) for check in report.checks if check.status == status)
         if names:
@@ -97,6 +105,29 @@ def checks_table(
     if not report.checks:
         return Group(first, *reasons)
     return Group(first, *reasons, Text(""), grid)
+
+
+def _is_lacking(check: Check) -> bool:
+    """Return whether an audit had nothing to look at, so that the reason is all that there is to say of it."""
+    bare = check.value is None and not check.rows_examined and not check.notes
+    return check.status == "inconclusive" and check.unit == "offending rows" and bare and bool(check.reason)
+
+
+def _lacking_alike(checks: Iterable[Check]) -> dict[str, list[Check]]:
+    """Return the audits that lack evidence, by the reason that they share."""
+    found: dict[str, list[Check]] = {}
+    for check in checks:
+        if _is_lacking(check):
+            found.setdefault(check.reason or "", []).append(check)
+    return found
+
+
+def _lacking_body(same: list[Check]) -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    names = ", ".join(check_name(check) for check in same)
+    return Group(Text(names, "bold"), Text(text(same[0].reason or "")))
 
 
 def decision_text(report: DecisionReport, *, width: int | None = None) -> "RenderableType":
@@ -138,12 +169,17 @@ def _body(run: str, check: Check) -> "RenderableType":
 
     lines = [
         Text.assemble((check_name(check), "bold"), f"  {value_text(check)}{_limit(check)}"),
-        Text(f"{counted_text(check)}, {count(check.rows_examined)} rows read · {text(check.definition, 200)}", "dim"),
+        Text(f"{_counted(check)}{count(check.rows_examined)} rows read · {text(check.definition, 200)}", "dim"),
     ]
     lines += [Text(remark) for remark in remarks(check)]
     again = again_command(run, check) if check.status not in {"pass", "not_applicable"} else None
     lines += [Text(printable(line), "dim") for line in again.split("\n")] if again else []
     return Group(*lines)
+
+
+def _counted(check: Check) -> str:
+    counted = counted_text(check)
+    return f"{counted}, " if counted else ""
 
 
 def _limit(check: Check) -> str:
@@ -165,7 +201,7 @@ def _facts(report: DecisionReport) -> list[tuple[str, str]]:
         ("plan", text(report.plan_sha256, 80) if report.plan_sha256 else "no sealed plan"),
     ]
     for criterion in report.criteria:
-        facts += _counted(criterion, len(report.criteria) > 1)
+        facts += _criterion_facts(criterion, len(report.criteria) > 1)
     for other in report.exploratory:
         label = f"exploratory {text(other.method, 40)}"
         facts += [(label, _short(item)) for item in other.criteria] or [(label, text(other.reason or "no interval"))]
@@ -173,7 +209,7 @@ def _facts(report: DecisionReport) -> list[tuple[str, str]]:
     return [*facts, ("again", again)]
 
 
-def _counted(criterion: CriterionResult, named: bool) -> list[tuple[str, str]]:
+def _criterion_facts(criterion: CriterionResult, named: bool) -> list[tuple[str, str]]:
     counts, title = criterion.counts, f"{text(criterion.id, 40)}: " if named else ""
     found = []
     if counts is not None:

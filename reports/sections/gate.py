@@ -24,6 +24,16 @@ ORDER = 30
 SEVERITY = ("fail", "inconclusive", "warn", "waived", "pass", "not_applicable")
 SHOWN_PROFILES = 12
 SHOWN_STEPS = 60
+_COUNTED = {
+    "arms": "arms",
+    "files.jsonl": "files",
+    "final": "items",
+    "groups": "groups of rollouts",
+    "loss_tokens": "loss tokens",
+    "rollout_batches": "rollout batches",
+    "rollouts": "rollouts",
+}
+"""What is counted, by the last word of a definition."""
 
 
 @dataclass(frozen=True)
@@ -137,21 +147,27 @@ def value_text(check: Check) -> str:
     value = float(check.value)
     limits = () if check.limit is None else (check.limit.min, check.limit.max)
     shown = count(value) if value.is_integer() and abs(value) >= 1000 else beside(value, limits)
-    return f"{shown} {text(check.unit, LABEL_LIMIT)}".rstrip()
+    unit = "offending row" if value == 1 and check.unit == "offending rows" else text(check.unit, LABEL_LIMIT)
+    return f"{shown} {unit}".rstrip()
 
 
 def counted_text(check: Check) -> str:
-    """Return numerator and denominator, whichever there are."""
+    """Return numerator and denominator, or over what the figure is; empty where nothing was counted."""
     if check.denominator is None:
-        return "no denominator"
+        return ""
     if check.numerator is None:
-        return f"of {count(check.denominator)}"
+        return f"over {count(check.denominator)} {_COUNTED.get(_source_of(check), '')}".rstrip()
     counted = f"{count(check.numerator)} of {count(check.denominator)}"
     if check.over != "mean_of_steps" or not check.denominator:
         return counted
     # The value is the mean of per-step shares, which the pooled counts beside it do not give.
     pooled = f"{check.numerator / check.denominator:.4g}"
     return f"mean of {count(len(check.steps))} step shares; in all {counted} = {pooled}"
+
+
+def _source_of(check: Check) -> str:
+    """Return what a definition says that its figure is of: `arms` of `whole_steps@log/arms`."""
+    return check.definition.rpartition("@")[2].rpartition("/")[2]
 
 
 def limit_text(check: Check) -> str:

@@ -1,6 +1,7 @@
 """`audit integrity`: was it measured honestly?"""
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,4 +56,5 @@ def _print_rows(run: "Run", audit_id: str, format: Format) -> None:
         if format is Format.json:
             write_json(reader, sys.stdout)
         else:
-            typer.echo(rows_table(reader.schema.names, rows_of(reader), SHOWN_ROWS))
+            found = list(islice(rows_of(reader), SHOWN_ROWS + 1))
+            typer.echo(rows_table(reader.schema.names, found, SHOWN_ROWS) if found else "no offending rows")

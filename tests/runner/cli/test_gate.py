@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from made_run import evals, gate_check, made_plan, right, write_outcomes, write_run
@@ -115,3 +116,11 @@ def test_an_import_without_roles_cannot_be_held_against_a_plan(audit, tmp_path):
     write_exports(tmp_path / "prime", steps=1)
     audit("import", tmp_path / "prime", "--out", tmp_path / "run")
     assert "a gate speaks of baseline and treatment" in audit.refuses("gate", tmp_path / "run", "--plan", "demo")
+
+
+def test_the_table_says_what_a_figure_is_taken_over(audit, tmp_path):
+    audit("gate", write_run(tmp_path / "run"))
+    said = " ".join(audit.out.split())
+    assert "rollout steps, limit ≥ 2 over 2 arms," in said
+    assert re.search(r"over \d+ rollout batches,", said)
+    assert not re.search(r"limit \S+ \S+ of \d+,", said)

@@ -45,3 +45,24 @@ def test_every_row_behind_a_finding_is_one_command(audit, broken):
     assert [row["item_id"] for row in json.loads(audit.out)] == ["item-019"]
     assert "json" in audit.refuses("integrity", broken, "--rows", "pairing", "--format", "junit")
     assert "pairing" in audit.refuses("integrity", broken, "--rows", "pairng")
+
+
+def test_audits_that_lack_the_same_evidence_share_a_line_of_the_table(audit, broken):
+    audit("integrity", broken)
+    said = " ".join(audit.out.split())
+    assert (
+        "? inconclusive logprob_alignment, logprob_values, sampler_temperature, token_rows "
+        "needs table tokens, which this run does not have (audit run writes it)"
+    ) in said
+    assert said.count("needs table tokens,") == 1
+    audit("integrity", broken, "--format", "json")
+    lacking = [check for check in json.loads(audit.out)["checks"] if "needs table tokens," in (check["reason"] or "")]
+    assert len(lacking) == 4
+
+
+def test_the_rows_of_an_audit_without_a_finding_are_said_to_be_none(audit, tmp_path):
+    clean = write_outcomes(tmp_path / "clean", {"treatment": [evals(right(3))], "baseline": [evals(right(4))]})
+    audit("integrity", clean, "--rows", "pairing")
+    assert audit.out == "no offending rows\n"
+    audit("integrity", clean, "--only", "pairing")
+    assert "denominator" not in audit.out
