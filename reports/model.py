@@ -100,10 +100,16 @@ def build_comparison(inputs: ComparisonInputs) -> ReportModel:
     return ReportModel(
         kind="Comparison of two runs",
         run=" and ".join(text(run.run, TEXT_LIMIT) for _, run in inputs.named),
-        title=" and ".join(f"{name}: {text(run.title, 200) or 'untitled'}" for name, run in inputs.named),
+        title=" and ".join(f"{name}: {_told_apart(run, inputs)}" for name, run in inputs.named),
         verdict=" and ".join(verdicts),
         sign="",
         groups=grouped((module.ORDER, module.build(inputs)) for _, module in modules),
         folder="comparison",
         redacted=any(run.redacted for _, run in inputs.named),
     )
+
+
+def _told_apart(run: ReportInputs, inputs: ComparisonInputs) -> str:
+    """Return a run's title, with its path where both have the same."""
+    title = text(run.title, 200) or "untitled"
+    return f"{title} ({text(run.run, TEXT_LIMIT)})" if inputs.first.title == inputs.second.title else title

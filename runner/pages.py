@@ -175,7 +175,10 @@ def _provenance(run: Run) -> dict[str, str]:
     facts |= {f"git {key}": str(value) for key, value in manifest.git.items() if value is not None}
     facts |= {f"backend {key}": str(value) for key, value in manifest.backend.items()}
     facts |= {name: value for key, entry in manifest.source.items() for name, value in _source(key, entry)}
-    facts |= {f"version of {name}": version for name, version in sorted(manifest.versions.items())}
+    versions = dict(manifest.versions)
+    if (source := versions.pop("source_sha256", None)) is not None:
+        facts["sha256 of runaudit's source"] = source
+    facts |= {f"version of {name}": version for name, version in sorted(versions.items())}
     return facts
 
 

@@ -14,13 +14,13 @@ def build(inputs: ComparisonInputs) -> Section:
     left_out = [
         f"{count(SHOWN_SETTINGS)} of {count(len(part.found))} settings {name} otherwise are shown."
         for name, part in parts
-        if len(part.found) > SHOWN_SETTINGS
+        if len(part.found) > SHOWN_SETTINGS and _silent(part) is None
     ]
     return Section(
         id="settings",
         title="Settings",
         takeaway=" ".join(_sentence(name, part) for name, part in parts),
-        tables=tuple(_table(name, part.found) for name, part in parts if part.found),
+        tables=tuple(_table(name, part.found) for name, part in parts if part.found and _silent(part) is None),
         commands=tuple(
             Command(
                 f"settings-command-{name.lower()}",
@@ -36,9 +36,21 @@ def build(inputs: ComparisonInputs) -> Section:
     )
 
 
+def _silent(part: Differences) -> str | None:
+    """Return the run that names no setting at all, where the other one names some."""
+    if len(part.found) < part.compared or not part.found:
+        return None
+    if all(item.first is None for item in part.found):
+        return "A"
+    return "B" if all(item.second is None for item in part.found) else None
+
+
 def _sentence(name: str, part: Differences) -> str:
     if not part.compared:
         return f"No {name} setting is known of either run."
+    silent = _silent(part)
+    if silent is not None:
+        return f"Run {silent} names no {name} setting, so the {count(part.compared)} of the other are not compared."
     if not part.found:
         return f"All {count(part.compared)} settings were {name} alike."
     return f"{count(len(part.found))} of {count(part.compared)} settings were {name} otherwise."

@@ -142,7 +142,7 @@ def _figures(named: list[Named]) -> Iterator[Figure]:
             id=f"verdicts-{number}",
             label=f"Forest chart of {text(item.id, LABEL_LIMIT)}. {sentences}",
             takeaway=f"{text(item.id, LABEL_LIMIT)}: {'; '.join(_brief(*entry) for entry in entries)}",
-            caption=f"{lines_drawn(item, scale)} Filled mark: a registered decision.",
+            caption=f"{lines_drawn(item, scale)} {_marks(entries)}",
             chart=Forest(
                 unit=scale.unit,
                 rows=tuple(_forest_row(*entry) for entry in entries),
@@ -151,6 +151,12 @@ def _figures(named: list[Named]) -> Iterator[Figure]:
                 band=None if item.band is None else scale.apply(item.band),
             ),
         )
+
+
+def _marks(entries: list[Named]) -> str:
+    registered = {report.registered for _, report, _ in entries}
+    filled = ["Filled mark: a registered decision."] if True in registered else []
+    return " ".join([*filled, *(["Open mark: not registered."] if False in registered else [])])
 
 
 def _brief(name: str, _: DecisionReport, item: CriterionResult) -> str:

@@ -3,19 +3,24 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reports.display import REDACTED
+from reports.display import REDACTED, STATUS_SIGNS, VERDICT_SIGNS
 from reports.model import ReportModel
 from reports.vega import javascript_bundle
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
+# Backticks stand in sentences for terminals and Markdown; HTML has an element for them.
+_COMMANDS = re.compile(r"`(audit [^`\n]{1,200})`")
+_SIGNED = re.compile(rf"^([{re.escape(''.join({*STATUS_SIGNS.values(), *VERDICT_SIGNS.values()}))}]) (?=[a-z])")
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -77,8 +82,17 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["prose"] = _prose
     environment.policies["json.dumps_function"] = _dumps
     return environment
+
+
+def _prose(value: str) -> "Markup":
+    """Return text as markup: `audit …` as code, and a status or verdict never parted from the sign before it."""
+    from markupsafe import Markup, escape
+
+    shown = _SIGNED.sub(lambda found: f"{found[1]}\u00a0", value)
+    return Markup(_COMMANDS.sub(lambda found: f"<code>{found[1]}</code>", str(escape(shown))))
 
 
 def _dumps(value: object, **_: object) -> str:

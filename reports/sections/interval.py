@@ -117,7 +117,7 @@ def _figure(name: str, report: DecisionReport, criterion: CriterionResult, readi
             estimate=scale.apply(item.result.estimate),
             lower=scale.apply(item.result.lower),
             upper=scale.apply(item.result.upper),
-            registered=item.main,
+            registered=item.main and item.registered,
         )
         for item in drawn
     )
@@ -147,8 +147,13 @@ def drawable(result: CriterionResult) -> bool:
 
 
 def _marks(drawn: list[_Reading]) -> str:
-    filled = [f"Filled mark: {text(item.method, LABEL_LIMIT)}, {item.role}." for item in drawn if item.main]
-    return " ".join([*filled, *(["Open mark: exploratory."] if len(drawn) > len(filled) else [])])
+    filled = [
+        f"{'Filled' if item.registered else 'Open'} mark: {text(item.method, LABEL_LIMIT)}, {item.role}."
+        for item in drawn
+        if item.main
+    ]
+    others = ["Open mark: exploratory."] if any(not item.main for item in drawn) else []
+    return " ".join([*filled, *others])
 
 
 def lines_drawn(criterion: CriterionResult, scale: Scale) -> str:

@@ -326,3 +326,13 @@ def test_a_caption_stays_in_sight_on_a_phone(visit):
     )
     assert len(boxes) >= 5
     assert max(boxes) <= 390
+
+
+def test_what_can_be_scrolled_has_a_shaded_edge(visit):
+    page = visit("validated", 390, java_script_enabled=False)
+    wide = page.locator(".scroll:visible, .items:visible").evaluate_all(
+        "all => all.filter(b => b.scrollWidth > b.clientWidth || b.scrollHeight > b.clientHeight)"
+        ".map(getComputedStyle).map(s => [s.backgroundAttachment, s.backgroundImage.includes('gradient')])"
+    )
+    assert len(wide) > 3
+    assert all(found == ["local, local, scroll, scroll", True] for found in wide)

@@ -158,3 +158,34 @@ def test_the_markdown_names_both_runs_first_and_holds_the_intervals(compare):
     lines = comparison_text(compare(), "md").splitlines()
     assert lines[0].startswith("## Comparison of two runs: A: Divergence masks")
     assert sum(line.startswith("| accuracy | ") for line in lines) == 2
+
+
+def test_a_run_that_planned_nothing_is_no_other_plan(compare):
+    planned = Differences(2, (Difference("a", "", "1", None), Difference("b", "", "2", None)))
+    settings = section(compare(planned=planned), "settings")
+    assert settings.takeaway.startswith("Run B names no planned setting, so the 2 of the other are not compared.")
+    assert not settings.tables
+    one_more = Differences(3, planned.found)
+    assert "2 of 3 settings were planned otherwise." in section(compare(planned=one_more), "settings").takeaway
+
+
+def test_equal_titles_are_told_apart_by_the_runs(compare, make):
+    title = "Divergence masks against ratio clips on two-digit addition"
+    assert build_comparison(compare()).title == f"A: {title} (runs/full) and B: {title} (runs/other)"
+    assert build_comparison(compare(second=make.page(title="Other"))).title == f"A: {title} and B: Other"
+
+
+def test_marks_are_filled_of_registered_decisions_alone(compare, make):
+    other = make.page(run="runs/other", decision=make.decision(registered=False))
+    (figure,) = section(compare(second=other), "verdicts").figures
+    assert figure.caption.endswith("Filled mark: a registered decision. Open mark: not registered.")
+    (figure,) = section(compare(other, other), "verdicts").figures
+    assert "Filled" not in figure.caption
+
+
+def test_no_decision_is_offered_that_would_be_refused(compare, make):
+    undecided = make.page(decision=None, undecided="no treatment")
+    inputs = compare(second=undecided)
+    assert len(section(inputs, "verdicts").commands) == 1
+    assert [item.text for item in section(inputs, "checks").commands] == [
+        "audit check runs/full", "audit integrity runs/full"]  # fmt: skip

@@ -166,3 +166,16 @@ def test_two_drawings_never_share_an_id():
     assert 'id="a-0"' in clean_svg(raw, "a")
     assert "url(#b-0)" in clean_svg(raw, "b")
     assert clean_svg(raw.replace('"c"', '"c9"').replace("#c", "#c9"), "a") == clean_svg(raw, "a")
+
+
+def test_commands_in_sentences_are_code_and_foreign_backticks_stay(make):
+    mend = "run `audit sweep` and not `rm -rf <x>`"
+    page = render_html(build_report(ReportInputs(**make.page(gate=make.gate(make.check(mend=mend))))))
+    assert "To do: run <code>audit sweep</code> and not `rm -rf &lt;x&gt;`" in page
+    assert "`audit " not in page.partition("<main")[2].partition("</main>")[0]
+
+
+def test_a_status_is_not_parted_from_its_sign(rendered):
+    main = rendered["void"].partition("<main")[2].partition("</main>")[0]
+    assert ">!\u00a0warning</td>" in main
+    assert ">! warning</td>" not in main

@@ -10,6 +10,7 @@ from reports.display import beside, block, command, decimals, number, signed, te
 from reports.emitters.markdown import render_markdown
 from reports.model import build_report
 from reports.parts import ReportInputs
+from reports.sections.gate import value_text
 from reports.series import Series, describe, thin
 from reports.verdicts import position
 
@@ -385,3 +386,16 @@ def test_no_control_character_and_no_endless_text_reaches_a_page(make):
 def test_characters_that_nobody_sees_are_escaped_and_those_that_join_letters_stay():
     assert text("a\u200bb\ufeff\U000e0041\u00ad\u2066") == "a\\u200bb\\ufeff\\U000e0041\\xad\\u2066"
     assert text("क्‍ष") == "क्‍ष"
+
+
+def test_an_unregistered_interval_is_an_open_mark(make):
+    page = make.page(decision=make.decision(registered=False))
+    figure = section(build_report(ReportInputs(**page)), "interval").figures[0]
+    assert not any(row.registered for row in figure.chart.rows)
+    assert "Open mark: paired_hoeffding, not registered. Open mark: exploratory." in figure.caption
+    assert "Filled" not in figure.caption
+
+
+def test_one_offending_row_is_one(make):
+    told = [value_text(make.check(value=value, unit="offending rows")) for value in (1.0, 2.0)]
+    assert told == ["1 offending row", "2 offending rows"]
