@@ -149,9 +149,23 @@ def settings_that_run(kind: Kind, plan: Plan) -> dict[str, Any]:
         "optimizer": plan.optimizer.model_dump(),
         "losses": {name: loss.model_dump() for name, loss in plan.losses.items() if name in losses},
         "minibatch_split": "whole groups, consecutive",
-        "advantage": "reward minus the group's mean reward",
+        "advantage": _advantage(plan),
         "evaluation": {**plan.evaluation.model_dump(), "split": evaluation_split(kind)},
     }
+
+
+def _advantage(plan: Plan) -> str | dict[str, str]:
+    """Return where advantages come from, by condition where this differs."""
+    group = "reward minus the group's mean reward"
+    found = {}
+    for arm in plan.arms:
+        if arm.advantage is not None:
+            found[arm.condition] = f"generalised advantage estimation, advantages.{arm.advantage}"
+        elif plan.losses[arm.loss].kind == "preference":
+            found[arm.condition] = "none: pairs of a better and a worse completion"
+        else:
+            found[arm.condition] = group
+    return found if len(set(found.values())) > 1 else next(iter(found.values()))
 
 
 def is_evaluated(writer: RunWriter, arm: str, seed: int, checkpoint: str) -> bool:

@@ -123,7 +123,7 @@ def test_the_plan_for_one_gpu_is_the_demo_with_another_model_and_question():
     assert f"{math.sqrt(2 * math.log(40) / gpu['task']['test_items']):.4f}" in " ".join(gpu["notes"])
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [name for name in SHIPPED if not name.startswith("critic_study")])
 def test_both_conditions_share_everything_but_the_loss(name):
     plan = _plan(name)
     assert [(arm.condition, arm.role, arm.seed) for arm in plan.arms] == [
@@ -131,3 +131,15 @@ def test_both_conditions_share_everything_but_the_loss(name):
         ("dppo", "treatment", 0),
     ]
     assert all("\n" not in text for path, text in texts(plan) if path.startswith("notes"))
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("critic_study_demo", 2), ("critic_study", 3)])
+def test_the_critic_study_has_four_capacities_beside_grpo_and_dpo_on_the_same_seeds(name, seeds):
+    plan = _plan(name)
+    conditions = ["grpo", "ppo_none", "ppo_small", "ppo_medium", "ppo_large", "dpo"]
+    assert [(arm.condition, arm.seed) for arm in plan.arms] == [
+        (condition, seed) for condition in conditions for seed in range(seeds)
+    ]
+    assert {part.critic.capacity for part in plan.advantages.values()} == {"none", "small", "medium", "large"}
+    assert len({part.model_copy(update={"critic": None}) for part in plan.advantages.values()}) == 1
+    assert plan.preflights.feasibility.required == (name == "critic_study")
