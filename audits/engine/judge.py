@@ -151,7 +151,7 @@ def _is_required(need: str) -> bool:
 
 
 def _provided_by(table: str) -> str:
-    return f"{tables()[table].written_by} writes table {table}; an importer does where its source holds it"
+    return f"table {table} is written by {tables()[table].written_by}; an importer does it where its source holds it"
 
 
 def _inside(question: Question, found: Measurement) -> bool:

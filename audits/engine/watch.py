@@ -87,11 +87,13 @@ def _check(asked: Watched, found: Measurement) -> Check:
     if not found.rows:
         executed = _updates_a_batch(asked)
         if executed is not None and metric.default_update is not None and executed <= metric.default_update:
-            reason = f"the figure is of update {metric.default_update} of a batch (0-based), and {executed} was executed"
+            reason = (
+                f"the figure is of update {metric.default_update} of a batch (0-based), and {executed} was executed"
+            )
             return replace(check, value=None, status="not_applicable", reason=reason)
         written_by = tables()[metric.table].written_by
         update = "" if metric.default_update is None else f" on update {metric.default_update}"
-        reason = f"no row of arm {arm}{update} in table {metric.table}; {written_by} writes it"
+        reason = f"no row of arm {arm}{update} in table {metric.table}; it is written by {written_by}"
         return replace(check, value=None, reason=reason)
     if found.invalid:
         return replace(check, value=None, status="fail", reason=invalid_reason(found))

@@ -162,7 +162,7 @@ def _check_nulls(path: Path, table: Table, parquet: Any) -> None:
         if column.required and _null_count(parquet, column.name, leaves[column.name]):
             raise AuditError(
                 f"{path}: column {column.name} has nulls and must not ({column.documentation}); "
-                f"{table.written_by} provides it"
+                f"it is written by {table.written_by}"
             )
 
 
@@ -216,7 +216,8 @@ def _check_columns(path: Path, table: Table, schema: Any) -> None:
         if index < 0:
             if column.required:
                 raise AuditError(
-                    f"{path}: column {column.name} is missing ({column.documentation}); {table.written_by} provides it"
+                    f"{path}: column {column.name} is missing ({column.documentation}); "
+                    f"it is written by {table.written_by}"
                 )
             continue
         found, wanted = schema.field(index).type, column.arrow_type

@@ -76,7 +76,7 @@ def test_without_the_table_the_gate_is_inconclusive_and_names_the_setting_that_p
     _, check = evaluated(tmp_path / "run", topk_plan())
     assert (check.status, check.rows_examined) == ("inconclusive", 0)
     assert check.reason == "table candidates was never logged in this run"
-    assert "a loss that has top_k writes table candidates" in check.mend
+    assert "table candidates is written by `audit run` with a loss that has top_k" in check.mend
 
 
 def test_a_rule_on_an_update_that_was_never_executed_cannot_fire(tmp_path):

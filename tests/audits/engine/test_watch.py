@@ -161,7 +161,7 @@ def test_an_arm_without_a_first_update_is_inconclusive_and_names_the_update(tmp_
     found = watched(run)[1]["dppo"]
     assert (found.status, found.reason) == (
         "inconclusive",
-        "no row of arm dppo on update 0 in table tokens; `audit run` writes it",
+        "no row of arm dppo on update 0 in table tokens; it is written by `audit run`",
     )
 
 

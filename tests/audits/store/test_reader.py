@@ -193,7 +193,7 @@ def test_an_absent_required_column_names_column_file_and_command(run):
     with pytest.raises(AuditError, match="column advantage is missing") as error:
         read(run)
     assert TOKENS in error.value.message
-    assert "`audit run` provides it" in error.value.message
+    assert "it is written by `audit run`" in error.value.message
 
 
 @pytest.mark.parametrize(
