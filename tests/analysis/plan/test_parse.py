@@ -103,7 +103,7 @@ def test_what_is_not_an_object_is_refused(document):
         (("losses", "grpo", "anchor"), "base", "losses.grpo: beta and the anchor base belong to a preference loss"),
         (("losses", "grpo", "kind"), "preference", "losses.grpo: a preference loss has beta, and neither eps"),
         (("losses", "dppo", "kl_coefficient"), 0.1, "losses.dppo: kl_coefficient belongs to a ratio_clip loss"),
-        (("arms", 0, "advantage"), "ppo", "plan: arm 'grpo_seed0' names advantage 'ppo', which is not under advantages"),
+        (("arms", 0, "advantage"), "ppo", "plan: arm 'grpo_seed0' names advantage 'ppo', which is not"),
         (("losses", "grpo", "form"), "score", "losses.grpo: a ratio_clip loss exists in the ratio form only"),
         (("sweep",), {"learning_rates": {"grp": [1e-4]}}, "plan: sweep names condition 'grp'"),
         (("decision_rule", "seeds"), [7], "plan: decision_rule.seeds names a seed that no arm has"),

@@ -138,7 +138,7 @@ def test_sealing_twice_to_one_file_is_fine(spec, tmp_path):
         (["a", "b"], {}, "takes one FILE, not 2"),
         (["seal"], {}, "takes one FILE, not 0"),
         (["dmo"], {}, 'did you mean "demo"?'),
-        (["quite-another"], {}, "known: demo,"),
+        (["quite-another"], {}, "known: critic_study"),
         (["demo"], {"format": "junit"}, "Use table or json"),
         (["demo"], {"schema": True}, "takes no FILE"),
         (["demo"], {"out": Path("x")}, "goes with `audit spec seal"),
