@@ -319,6 +319,13 @@ def test_the_gate_fits_the_page_on_a_laptop(visit):
     assert page.locator("#gate .scroll").first.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
+def test_every_figure_of_the_gate_is_in_sight_on_a_phone(visit):
+    page = visit("void", 390, java_script_enabled=False)
+    ends = page.locator(".checks td.n").evaluate_all("all => all.map(cell => cell.getBoundingClientRect().right)")
+    assert len(ends) > 5
+    assert max(ends) <= 390
+
+
 def test_a_caption_stays_in_sight_on_a_phone(visit):
     page = visit("validated", 390, java_script_enabled=False)
     boxes = page.locator("caption > span").evaluate_all(
