@@ -16,7 +16,7 @@ FILES = {**{path.stem + " as written": path for path in SPECS.glob("*.json")}, *
 DOCUMENTS = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 
 # Mappings whose keys the plan's author chooses.
-FREE = {"settings", "losses", "weights", "learning_rates"}
+FREE = {"settings", "losses", "advantages", "weights", "learning_rates"}
 FREE_LEGACY = {"phases", "optimizer_config", "tolerances", "weights", "feasibility"}
 
 
