@@ -21,13 +21,19 @@ _LINE = "{2} sells {0} eggs at $2 each, which is 2 * {0} = $<<2*{0}={1}>>{1}, an
 _ARMS = ("base", "trained")
 _COMMAND = """
 import resource, sys
+from pathlib import Path
 from runner.cli.main import main
 sys.argv = ["audit", *sys.argv[1:]]
 try:
     main()
 finally:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print("PEAK", peak // (1 << 20 if sys.platform == "darwin" else 1 << 10), file=sys.stderr)
+    status = Path("/proc/self/status")
+    if status.exists():
+        # What getrusage tells of a process begins with the memory of the one that started it.
+        peak = int(status.read_text().split("VmHWM:")[1].split()[0]) // 1024
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20)
+    print("PEAK", peak, file=sys.stderr)
 """
 
 
