@@ -21,17 +21,21 @@ class Shown(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.texts, self.specs, self._path, self._spec = [], {}, [], None
+        # Whether the next text goes on with the sentence before it: a command in a sentence is an element of its own.
+        self._goes_on = False
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         self._spec = attributes.get("id") if attributes.get("type") == "application/json" else None
         if tag not in {"meta", "br", "input"}:
             self._path.append(tag)
+        self._goes_on = self._goes_on and self._in_a_sentence()
         if "main" in self._path and "aria-label" in attributes:
             self.texts.append(attributes["aria-label"])
 
     def handle_endtag(self, tag):
         self._spec = None
+        self._goes_on = self._goes_on and self._in_a_sentence()
         while self._path and self._path.pop() != tag:
             pass
 
@@ -39,7 +43,15 @@ class Shown(html.parser.HTMLParser):
         if self._spec is not None:
             self.specs[self._spec.removesuffix("-spec")] = json.loads(data)
         elif {"main", "nav"} & set(self._path) and "svg" not in self._path and data.strip():
-            self.texts.append(data.strip())
+            text, is_name = data.strip(), self._in_a_sentence() and not data.startswith("audit ")
+            if self._goes_on and not is_name:
+                self.texts[-1] += text
+            else:
+                self.texts.append(text)
+            self._goes_on = not is_name
+
+    def _in_a_sentence(self):
+        return self._path[-1:] == ["code"] and "pre" not in self._path
 
 
 def strings(value, key=""):
@@ -82,7 +94,7 @@ def both(pages, rendered):
 
 
 def bare(text):
-    return "".join(text.split())
+    return "".join(text.replace("`", "").split())
 
 
 @pytest.mark.parametrize("kind", KINDS)

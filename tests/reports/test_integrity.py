@@ -57,5 +57,5 @@ def test_findings_without_limit_leave_a_note_of_the_queries_left_out(make):
 def test_a_status_has_its_colour_beside_its_sign(make):
     page = render_html(build_report(ReportInputs(**make.page())))
     cells = page[page.index('<section id="integrity"') :]
-    assert '<td class="status fail">✕ fail</td>' in cells
-    assert '<td class="status pass">✓ pass</td>' in cells
+    assert '<td class="status fail">✕\N{NO-BREAK SPACE}fail</td>' in cells
+    assert '<td class="status pass">✓\N{NO-BREAK SPACE}pass</td>' in cells
