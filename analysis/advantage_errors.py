@@ -162,17 +162,6 @@ def calibration(
     )
 
 
-def cosine_of_norms(first: float, second: float, together: float) -> float | None:
-    """Return the cosine of two gradients of which a service tells only the norms: |a|, |b| and |a + b|.
-
-    Returns:
-        The cosine, cut to [-1, 1]; None where a gradient has no length.
-    """
-    if not first or not second:
-        return None
-    return float(np.clip((together**2 - first**2 - second**2) / (2.0 * first * second), -1.0, 1.0))
-
-
 def _centered(values: NDArray[np.float64], index: NDArray[np.intp], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
     return values - (np.bincount(index, weights=values) / sizes)[index]
 

@@ -12,6 +12,7 @@ from audits.engine.metric import Metric
 from audits.engine.passes import CHECKED_SOURCES
 from audits.engine.request import Request, scope
 from audits.engine.rounding import rounding_notes
+from audits.engine.updates import updates_a_batch
 from audits.store.reader import Run, connect
 from audits.store.schema import tables
 from audits.store.status import Status
@@ -169,19 +170,15 @@ def _furthest(question: Question, found: Measurement) -> float | str | None:
 
 
 def _nothing_to_measure(question: Question) -> tuple[Status, str]:
-    arm, update = question.arm, question.update
-    table = question.metric.table
-    updates = '"update"' if any(column.name == "update" for column in tables()[table].columns) else "NULL"
-    with connect(question.run) as connection:
-        query = f"SELECT count(*), max({updates}) FROM {table} WHERE {scope(arm, None, question.seeds)}"
-        rows, last = connection.execute(query).fetchall()[0]
-    if not rows or last is None or question.update is None or last >= question.update:
+    arm, update, table = question.arm, question.update, question.metric.table
+    count = updates_a_batch(question.run, table, arm, question.seeds)
+    if count is None or update is None or count > update:
         return "inconclusive", f"no row of arm {arm} with a planned seed and step was logged in table {table}"
-    executed = f"{int(last) + 1} update{'' if last == 0 else 's'}"
+    executed = f"{count} update{'' if count == 1 else 's'}"
     return "fail", (
         f"the rule cannot fire: the check is on the {_ordinal(update)} update of a batch, and arm {arm} executed "
         f"{executed} a batch. On the first update the policy is still the sampler's, so that neither mask "
-        f"nor clip can act; set updates_per_batch to {(update or 0) + 1} or more"
+        f"nor clip can act; set updates_per_batch to {update + 1} or more"
     )
 
 

@@ -10,9 +10,10 @@ from audits.engine.check import Check, StepValue
 from audits.engine.figure import invalid_reason, unmeasured, with_figures
 from audits.engine.measure import Measurement
 from audits.engine.metric import Metric, Watch, load_metric, metric_ids
-from audits.engine.request import Request, scope
+from audits.engine.request import Request
 from audits.engine.rounding import rounding_notes
-from audits.store.reader import Run, connect
+from audits.engine.updates import updates_a_batch
+from audits.store.reader import Run
 from audits.store.schema import tables
 
 
@@ -85,7 +86,7 @@ def _check(asked: Watched, found: Measurement) -> Check:
     notes = rounding_notes(asked.run, asked.requests[0], found)
     check = replace(check, notes=(f"watched: {warns}", *notes))
     if not found.rows:
-        executed = _updates_a_batch(asked)
+        executed = updates_a_batch(asked.run, metric.table, arm, asked.seeds)
         if executed is not None and metric.default_update is not None and executed <= metric.default_update:
             reason = (
                 f"the figure is of update {metric.default_update} of a batch (0-based), and {executed} was executed"
@@ -118,16 +119,6 @@ def _check(asked: Watched, found: Measurement) -> Check:
         reason = f"a movement needs {needed} steps of a seed to be seen, {most} were logged"
         return replace(check, status="not_applicable", reason=reason)
     return replace(check, status="pass")
-
-
-def _updates_a_batch(asked: Watched) -> int | None:
-    """Return how many updates of a batch the arm's log has, None where it has no row at all."""
-    if not any(column.name == "update" for column in tables()[asked.metric.table].columns):
-        return None
-    with connect(asked.run) as connection:
-        query = f'SELECT max("update") FROM {asked.metric.table} WHERE {scope(asked.arm, None, asked.seeds)}'
-        last = connection.execute(query).fetchall()[0][0]
-    return None if last is None else int(last) + 1
 
 
 def _by_seed(steps: Sequence[StepValue]) -> list[list[StepValue]]:

@@ -166,8 +166,8 @@ class _Training:
             return group_credit(batch)
         with log.timed("estimate"):
             credit = self._critic.credit(self._backend, self._policy, batch)
-        entry = {"arm": self._arm.condition, "seed": self._arm.seed, **self._critic.described}
         if batch.step == self._first:
+            entry = {"arm": self._arm.condition, "seed": self._arm.seed, **self._critic.described}
             self._conduct.note_executed("critics", entry, identity=("arm", "seed"))
         return credit
 

@@ -11,6 +11,7 @@ from analysis.errors import AuditError
 from analysis.losses.preference import preference_losses
 from analysis.plan.model import Loss
 from runner.loop.backend import Backend
+from runner.loop.completion_data import completion_columns, completion_datum
 from runner.loop.sampling import RolloutBatch, Sample
 
 if TYPE_CHECKING:
@@ -99,19 +100,7 @@ def pairs_of(backend: Backend, base: "tinker.SamplingClient", batch: RolloutBatc
 
 def preference_datum(sample: Sample, base_logprobs: Logprobs) -> "tinker.Datum":
     """Lay out one completion of a pair; see `analysis.losses.preference.build_preference_loss`."""
-    import tinker
-
-    sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
-    before = np.zeros(len(sequence) - len(sample.token_ids) - 1, np.float32)
-    columns: dict[str, NDArray[Any]] = {
-        "target_tokens": np.asarray(sequence[1:], np.int64),
-        "base_logprobs": np.concatenate([before, base_logprobs]),
-        "mask": np.concatenate([before, np.ones(len(sample.token_ids), np.float32)]),
-    }
-    return tinker.Datum(
-        model_input=tinker.ModelInput.from_ints(sequence[:-1]),
-        loss_fn_inputs={name: tinker.TensorData.from_numpy(array) for name, array in columns.items()},
-    )
+    return completion_datum(sample, completion_columns(sample, {"base_logprobs": base_logprobs, "mask": 1.0}))
 
 
 def _base_logprobs(backend: Backend, base: "tinker.SamplingClient", samples: Sequence[Sample]) -> list[Logprobs]:

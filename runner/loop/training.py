@@ -13,6 +13,7 @@ from analysis.losses import build_loss
 from analysis.plan.model import Loss, Optimizer
 from runner.loop.backend import Backend
 from runner.loop.candidates import candidate_inputs
+from runner.loop.completion_data import completion_columns, completion_datum
 from runner.loop.credit.estimation import Credit
 from runner.loop.policy import Policy, adam_params
 from runner.loop.preferences import Pairs, no_preference, pairs_weights, preference_datum
@@ -178,29 +179,16 @@ def _laid_out(
 
 
 def rollout_datum(sample: Sample, advantage: ArrayLike) -> "tinker.Datum":
-    """Lay out one rollout: position i predicts token i+1, so the completion is the last positions of the targets.
+    """Lay out one rollout for a loss of tokens.
 
     The advantage is one number, or one a token. Where the sample has candidates, they are the targets of each
     position, the sampled token first.
     """
-    import tinker
-
-    sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
-    n_prompt = len(sequence) - len(sample.token_ids) - 1
-    before = np.zeros(n_prompt, np.float32)
-    ones = np.ones(len(sample.token_ids), np.float32)
-    columns: dict[str, NDArray[Any]] = {
-        "target_tokens": np.asarray(sequence[1:], np.int64),
-        "sampler_logprobs": np.concatenate([before, sample.logprobs]),
-        "advantages": np.concatenate([before, ones * np.asarray(advantage, np.float32)]),
-        "mask": np.concatenate([before, ones]),
-    }
+    of_tokens = {"sampler_logprobs": sample.logprobs, "advantages": advantage, "mask": 1.0}
+    columns = completion_columns(sample, of_tokens)
     if sample.candidates is not None:
         columns |= candidate_inputs(sample.candidates, columns["target_tokens"])
-    return tinker.Datum(
-        model_input=tinker.ModelInput.from_ints(sequence[:-1]),
-        loss_fn_inputs={name: tinker.TensorData.from_numpy(array) for name, array in columns.items()},
-    )
+    return completion_datum(sample, columns)
 
 
 def _capturing(evaluate: Callable[..., Any], captured: list[Sequence[Any]]) -> Callable[..., Any]:

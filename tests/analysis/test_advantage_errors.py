@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advantage_errors import advantage_error, calibration, cosine_of_norms
-from analysis.losses.agreement import cosine
+from analysis.advantage_errors import advantage_error, calibration
 
 TRUTH = np.random.default_rng(1).normal(size=400)
 BATCHES = np.repeat(np.arange(8), 50)
@@ -107,16 +106,6 @@ def test_calibration_puts_equally_many_states_side_by_side():
     ]
     assert bins[0].standard_error == pytest.approx(0.5 / np.sqrt(2))
     assert len(calibration([1, 2, 3], [1, 2, 3], [0, 0, 0], bins=10)) == 3
-
-
-@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=2, max_size=8))
-def test_three_norms_give_the_cosine(rows):
-    a, b = np.array(rows).T
-    if np.linalg.norm(a) < 0.1 or np.linalg.norm(b) < 0.1:
-        return
-    norms = [float(np.linalg.norm(vector)) for vector in (a, b, a + b)]
-    assert cosine_of_norms(*norms) == pytest.approx(cosine(a, b), abs=1e-6)
-    assert cosine_of_norms(0.0, 1.0, 1.0) is None
 
 
 def test_equal_estimates_stand_in_one_bin():

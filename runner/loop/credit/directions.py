@@ -6,19 +6,17 @@ follows the cosine. The gradients are taken on a copy of the weights that is let
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.plan.model import Optimizer
 from runner.loop.backend import Backend
+from runner.loop.completion_data import completion_columns, completion_datum
 from runner.loop.credit.measurement import Measured
 from runner.loop.policy import Policy, adam_params, save_state
-from runner.loop.sampling import RolloutBatch, Sample
-
-if TYPE_CHECKING:
-    import tinker
+from runner.loop.sampling import RolloutBatch
 
 _NORM = "grad_norm"
 
@@ -73,7 +71,10 @@ def _norm(
     opened = backend.submit(doing, lambda: backend.client.create_training_client_from_state(path))
     copy = backend.wait(doing, opened)
     rollouts = sorted({rollout_id for rollout_id, _ in weights})
-    data = [_datum(batch.samples[rollout_id], _of_rollout(batch, rollout_id, weights)) for rollout_id in rollouts]
+    # The gradient of cross-entropy with these weights is the policy gradient with these advantages.
+    of_rollout = {rollout_id: {"weights": _of_rollout(batch, rollout_id, weights)} for rollout_id in rollouts}
+    samples = {rollout_id: batch.samples[rollout_id] for rollout_id in rollouts}
+    data = [completion_datum(samples[each], completion_columns(samples[each], of_rollout[each])) for each in rollouts]
     backend.wait(doing, backend.submit(doing, lambda: copy.forward_backward(data, "cross_entropy")))
     params = adam_params(optimizer)
     answer: Any = backend.wait(doing, backend.submit(doing, lambda: copy.optim_step(params)))
@@ -84,19 +85,3 @@ def _norm(
 def _of_rollout(batch: RolloutBatch, rollout_id: int, weights: dict[tuple[int, int], float]) -> NDArray[np.float32]:
     length = len(batch.samples[rollout_id].token_ids)
     return np.array([weights.get((rollout_id, position), 0.0) for position in range(length)], np.float32)
-
-
-def _datum(sample: Sample, weights: NDArray[np.float32]) -> "tinker.Datum":
-    """Lay out one rollout so that the gradient of cross-entropy is the policy gradient with these advantages."""
-    import tinker
-
-    sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
-    before = np.zeros(len(sequence) - 1 - len(weights), np.float32)
-    columns: dict[str, NDArray[Any]] = {
-        "target_tokens": np.asarray(sequence[1:], np.int64),
-        "weights": np.concatenate([before, weights]),
-    }
-    return tinker.Datum(
-        model_input=tinker.ModelInput.from_ints(sequence[:-1]),
-        loss_fn_inputs={name: tinker.TensorData.from_numpy(array) for name, array in columns.items()},
-    )

@@ -1,18 +1,15 @@
 """The policy's own states, from one forward pass over the batch that was sampled: what a critic reads."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import AuditError
 from runner.loop.backend import Backend
+from runner.loop.completion_data import completion_columns, completion_datum
 from runner.loop.policy import Policy
 from runner.loop.sampling import Sample
-
-if TYPE_CHECKING:
-    import tinker
 
 _SETTING = "hidden_states"
 _LACKING = (
@@ -38,7 +35,7 @@ def hidden_states(backend: Backend, policy: Policy, samples: Sequence[Sample]) -
     doing = "asking for the hidden states of the batch"
     if not filled:
         return [np.zeros((0, 0), np.float32) for _ in samples]
-    data = [_datum(sample) for sample in filled]
+    data = [completion_datum(sample, completion_columns(sample, {})) for sample in filled]
     try:
         pending = backend.submit(doing, lambda: policy.client.forward(data, "cross_entropy", {_SETTING: 1.0}))
         outputs = backend.wait(doing, pending).loss_fn_outputs
@@ -53,13 +50,3 @@ def hidden_states(backend: Backend, policy: Policy, samples: Sequence[Sample]) -
         for output, sample in zip(outputs, filled, strict=True)
     )
     return [next(found) if len(sample.token_ids) else np.zeros((0, 0), np.float32) for sample in samples]
-
-
-def _datum(sample: Sample) -> "tinker.Datum":
-    import tinker
-
-    sequence = [*sample.prompt.token_ids, *sample.token_ids.tolist()]
-    targets = tinker.TensorData.from_numpy(np.asarray(sequence[1:], np.int64))
-    return tinker.Datum(
-        model_input=tinker.ModelInput.from_ints(sequence[:-1]), loss_fn_inputs={"target_tokens": targets}
-    )

@@ -2,7 +2,6 @@
 
 import copy
 import gzip
-import importlib.util
 import json
 import os
 import signal
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from audits.engine.verification import verify_run
@@ -25,10 +25,7 @@ HOSTILE = [
 
 
 def sample_of(importer_id):
-    spec = importlib.util.spec_from_file_location(f"sample_{importer_id}", SAMPLES / f"{importer_id}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded_module(SAMPLES / f"{importer_id}.py")
 
 
 # Those whose sample is text of JSON; `IS_JSON = False` in a sample says that it is none.

@@ -1,8 +1,8 @@
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from runner.importers import openai_evals
@@ -117,8 +117,6 @@ def test_prompts_of_a_split_of_another_name_are_left_out_and_told(importing, log
 def test_a_log_that_the_tool_writes_afresh_is_imported(importing, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     pytest.importorskip("evals.record", reason="needs OpenAI's evals: pip install --no-deps evals, and what it imports")
-    found = importlib.util.spec_from_file_location("write_openai_evals", FOLDER / "write.py")
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module = loaded_module(FOLDER / "write.py")
     importing(module.write(tmp_path, wrong=(1,), failing=()))
     assert importing.sql("SELECT count(*), sum(score), count(error) FROM evals") == [(8, 7.0, 0)]

@@ -1,9 +1,9 @@
-import importlib.util
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from audits.engine.audit import run_audit
@@ -27,9 +27,7 @@ def rewrite(run, change):
 
 def test_the_sample_is_what_the_cookbook_writes(tmp_path):
     pytest.importorskip("tinker_cookbook", reason="tinker-cookbook is not installed")
-    spec = importlib.util.spec_from_file_location("write_eval", EVAL / "write.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(EVAL / "write.py")
     module.write_eval(tmp_path)
     written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.json*")}
     assert len(written) == 3

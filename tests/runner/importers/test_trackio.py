@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from runner.importers import trackio
@@ -180,8 +181,6 @@ def test_a_database_that_the_tool_writes_afresh_is_imported(importing, tmp_path)
     # Not imported here: where it writes is read once, at its import.
     if importlib.util.find_spec("trackio") is None:
         pytest.skip("needs trackio: pip install trackio")
-    found = importlib.util.spec_from_file_location("write_trackio", FOLDER / "write.py")
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module = loaded_module(FOLDER / "write.py")
     importing(module.write(tmp_path))
     assert importing.sql("SELECT count(*) FROM scalars") == [(18,)]

@@ -1,10 +1,10 @@
-import importlib.util
 import json
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from audits.engine.audit import run_audit
@@ -43,9 +43,7 @@ def status(importing, audit_id):
 @pytest.mark.parametrize(("iterations", "batches"), [(1, [1, 2, 3]), (2, [1, 3])])
 def test_what_trl_writes_is_imported_and_a_shared_batch_once(iterations, batches, importing, tmp_path):
     pytest.importorskip("trl", reason="trl is not installed")
-    spec = importlib.util.spec_from_file_location("write_trl", DATA / "write.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(DATA / "write.py")
     module.train(tmp_path / "log", num_iterations=iterations)
     importing(tmp_path / "log")
     assert importing.sql("SELECT step, count(*) FROM rollouts GROUP BY step ORDER BY step") == [

@@ -1,11 +1,11 @@
 """Results of verifiers 0.1: failed rollouts, repeated examples, other scores, and what was executed."""
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 
@@ -104,9 +104,7 @@ def test_two_evaluations_are_compared(importing, tmp_path, audit):
 @pytest.mark.formats
 def test_what_verifiers_writes_afresh_is_imported(importing, tmp_path):
     pytest.importorskip("verifiers.utils.save_utils", reason="needs verifiers 0.1")
-    spec = importlib.util.spec_from_file_location("write", DATA / "write.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(DATA / "write.py")
     module.write(tmp_path)
     importing(tmp_path)
     assert importing.sql("SELECT count(*), count(score) FROM evals") == [(8, 7)]

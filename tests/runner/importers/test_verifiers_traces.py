@@ -1,11 +1,11 @@
 """Episodes of verifiers 0.4: whose work they were, what a reward is, and what is refused."""
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 
@@ -160,9 +160,7 @@ def test_several_agents_are_refused_with_the_item(importing, tmp_path):
 @pytest.mark.formats
 def test_what_verifiers_writes_afresh_is_imported(importing, tmp_path):
     pytest.importorskip("verifiers.v1", reason="needs verifiers 0.4")
-    spec = importlib.util.spec_from_file_location("write", DATA / "write.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(DATA / "write.py")
     module.write(tmp_path)
     importing(tmp_path)
     assert importing.sql("SELECT (SELECT count(*) FROM tokens), (SELECT count(*) FROM evals)") == [(32, 6)]

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.errors import AuditError
 from audits.engine.audit import run_audit
@@ -34,9 +35,7 @@ def test_the_sample_is_what_verl_writes(tmp_path):
     for tool in ("verl", "orjson"):
         if importlib.util.find_spec(tool) is None:
             pytest.skip(f"{tool} is not installed")
-    spec = importlib.util.spec_from_file_location("write_verl", LOG / "write.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(LOG / "write.py")
     module.write_log(tmp_path)
     written = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.*")}
     assert len(written) == 7

@@ -1,9 +1,9 @@
 """What every lint owes: documentation, a plan that triggers it and one that does not."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+from loaded_module import loaded_module
 
 from analysis.plan.finding import HEURISTIC
 from analysis.plan.lint import all_lints, blocking, lint
@@ -32,9 +32,7 @@ def test_lint_is_documented(lint_id):
 def test_lint_has_a_plan_that_triggers_it_and_one_that_does_not(lint_id):
     path = Path(__file__).parent / f"test_{lint_id}.py"
     assert path.exists(), f"write {path.name} with a test_finds_… and a test_silent_…"
-    spec = importlib.util.spec_from_file_location(f"tests_of_{lint_id}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded_module(path)
     names = [name for name in dir(module) if name.startswith("test_")]
     assert any(name.startswith("test_finds_") for name in names)
     assert any(name.startswith("test_silent_") for name in names)
